@@ -1,4 +1,4 @@
-/// Where baresip's module `ctrl_tcp` listens: an IPv4 address and a TCP port, written as `127.0.0.1:4444`.
+/// Listening address of baresip's module `ctrl_tcp`: an IPv4 address and a TCP port, written as `127.0.0.1:4444`.
 package struct BaresipAddress: Hashable, Sendable {
     /// In host byte order.
     package let host: UInt32
@@ -9,7 +9,7 @@ package struct BaresipAddress: Hashable, Sendable {
         self.port = port
     }
 
-    /// The default of `ctrl_tcp_listen`, on this machine alone.
+    /// Default of `ctrl_tcp_listen`, reachable only from this machine.
     package static let standard = BaresipAddress(host: 0x7F00_0001, port: 4444)
     package static let accepted = "an IPv4 address and a port, as 127.0.0.1:4444"
 
@@ -28,7 +28,7 @@ package struct BaresipAddress: Hashable, Sendable {
         self.init(host: host, port: UInt16(port))
     }
 
-    /// Digits alone: no sign, no white space, no leading zero, which some read as octal.
+    /// Digits only: no sign, no white space, no leading zero, which some programs read as octal.
     private static func number(_ text: Substring, atMost limit: Int) -> Int? {
         guard (1...5).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             text == "0" || !text.hasPrefix("0"), let number = Int(text), number <= limit

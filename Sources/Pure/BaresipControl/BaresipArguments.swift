@@ -4,13 +4,13 @@ package struct BaresipArguments: Equatable, Sendable {
         case run
         case help
         case version
-        /// Reads this configuration file, says what is wrong with it, and ends.
+        /// Checks this configuration file, prints its errors, and exits.
         case check(String)
     }
 
     package static let standardConfiguration = "/etc/btcall/baresip.conf"
 
-    /// What `--help` prints.
+    /// Text of `--help`.
     package static let usage = """
         usage: btcall-baresip [--config FILE] [--bus system|session|ADDRESS] [--control HOST:PORT] [--account ADDRESS]
                               [--log-level LEVEL] [--foreground]
@@ -25,7 +25,7 @@ package struct BaresipArguments: Equatable, Sendable {
     package var purpose = Purpose.run
     /// Nil reads `standardConfiguration`, if it exists.
     package var configuration: String?
-    /// As it was given; nil without `--bus`.
+    /// Value of `--bus`; nil without it.
     package var bus: String?
     package var isForeground = false
     private var account: String?
@@ -57,7 +57,7 @@ package struct BaresipArguments: Equatable, Sendable {
         return value
     }
 
-    /// Gives settings of a file what the command line says instead.
+    /// Overrides settings of the file by those of the command line.
     package func apply(to settings: inout BaresipSettings) throws(BaresipSettingsError) {
         if let control { try settings.set(.control, control) }
         if let account { try settings.set(.account, account) }

@@ -2,7 +2,7 @@ package import BluetoothTypes
 import JSONText
 import Telephony
 
-// What baresip says.
+// Messages from baresip.
 extension BaresipFollower {
     package mutating func received(_ bytes: [UInt8], at now: Instant) -> [Action] {
         guard isConnected else { return [] }
@@ -66,7 +66,7 @@ extension BaresipFollower {
         case .established:
             guard let index = bind(event, &actions) else { return }
             established(index, &actions)
-            // Answering holds the call that was up.
+            // Answering holds the previous call.
             if calls.count > 1 { refresh(event.account, at: now, &actions) }
         case .remoteDescription:
             guard event.parameter == "answer", let id = event.id, let index = position(id: id) else { return }
@@ -78,7 +78,7 @@ extension BaresipFollower {
         }
     }
 
-    /// An account that came later.
+    /// Records an account that was added later.
     mutating func note(_ account: String) {
         guard !account.isEmpty, !accounts.contains(account), accounts.count < Self.mostAccounts else { return }
         accounts.append(account)
@@ -87,7 +87,7 @@ extension BaresipFollower {
     func position(id: String) -> Int? { calls.firstIndex { $0.id == id } }
     func position(_ key: CallKey) -> Int? { calls.firstIndex { $0.key == key } }
 
-    /// The call of an event that has its id; an outgoing one without an id is known by its peer.
+    /// Finds the call with the event's id; an outgoing one without an id is identified by its peer.
     private func knownPosition(_ event: BaresipEvent) -> Int? {
         guard let id = event.id else { return nil }
         if let index = position(id: id) { return index }
@@ -96,7 +96,7 @@ extension BaresipFollower {
             ?? calls.firstIndex { $0.id == nil && $0.peer.isEmpty }
     }
 
-    /// The same; one that is new is added as what it began as.
+    /// Finds the event's call and assigns its id; a new call is added with its initial state.
     mutating func bind(_ event: BaresipEvent, _ actions: inout [Action]) -> Int? {
         guard let id = event.id else { return nil }
         if let index = knownPosition(event) {
@@ -117,7 +117,7 @@ extension BaresipFollower {
     mutating func add(
         _ direction: CallDirection, _ event: BaresipEvent, _ state: CallState, _ actions: inout [Action]
     ) {
-        // A peer that begins calls without end gets no more than can be shown.
+        // Limits a peer that begins calls without end to the number that can be shown.
         guard calls.count < 2 * CallTable.maximumCalls else { return }
         let key = newKey()
         calls.append(
@@ -125,7 +125,7 @@ extension BaresipFollower {
         actions.append(.added(key, direction, BaresipPeer(uri: event.peer, name: event.name), state))
     }
 
-    /// The call that it was asked to dial, or one of its own.
+    /// Handles the call that baresip was asked to dial, or one of its own.
     private mutating func beganToDial(_ event: BaresipEvent, _ actions: inout [Action]) {
         if case .request(.dial(let key, _), _) = jobs.first?.work, let index = position(key), calls[index].peer.isEmpty
         {

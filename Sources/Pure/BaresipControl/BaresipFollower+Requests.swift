@@ -1,12 +1,12 @@
 package import BluetoothTypes
 import Telephony
 
-// What headsets and clients want of baresip, and the commands for it.
+// Requests of headsets and clients, and baresip's commands for them.
 extension BaresipFollower {
-    /// Asks for a call.
+    /// Dials a number.
     ///
-    /// - Parameter id: comes back in `.completed`, exactly once.
-    /// - Returns: the name of the call to be.
+    /// - Parameter id: returned in `.completed`, exactly once.
+    /// - Returns: the name of the new call.
     package mutating func dial(_ number: String, id: RequestID, at now: Instant) -> (call: CallKey, actions: [Action]) {
         let key = newKey()
         guard isFollowing else { return (key, [.completed(id, .away)]) }
@@ -21,7 +21,7 @@ extension BaresipFollower {
         return (key, actions)
     }
 
-    /// - Parameter id: comes back in `.completed`, exactly once.
+    /// - Parameter id: returned in `.completed`, exactly once.
     package mutating func request(_ request: Request, id: RequestID, at now: Instant) -> [Action] {
         guard isFollowing else { return [.completed(id, .away)] }
         if case .sendTones(_, let tones) = request {
@@ -35,7 +35,7 @@ extension BaresipFollower {
         return actions
     }
 
-    /// The call is not to ring here.
+    /// Refuses a call that must not ring here.
     package mutating func refuse(_ key: CallKey, at now: Instant) -> [Action] {
         guard isFollowing, position(key) != nil else { return [] }
         var actions: [Action] = []
@@ -80,7 +80,7 @@ extension BaresipFollower {
         actions.append(.send(command: command, parameters: parameters, token: token))
     }
 
-    /// Begins with the first job that has a point.
+    /// Begins with the first job that is still needed.
     mutating func begin(_ actions: inout [Action]) {
         while let job = jobs.first {
             switch job.work {
@@ -108,7 +108,7 @@ extension BaresipFollower {
         }
     }
 
-    /// Makes an account the current one, where there are others.
+    /// Makes an account the current one, if there are others.
     mutating func choose(_ account: String, _ actions: inout [Action]) {
         if accounts.count > 1 || !accounts.contains(account) && !account.isEmpty {
             send(.account, "uafind", account, &actions)
@@ -180,12 +180,12 @@ extension BaresipFollower {
     ) {
         switch job.stage {
         case .account:
-            // Its own words for an account that it does not have are "No such file or directory".
+            // For a missing account baresip says "No such file or directory".
             let isUnknownCommand = text.hasPrefix("command not found")
             let failure = Failure.refused(isUnknownCommand ? Self.gist(text) : "baresip has no such account")
             isDone ? accountChosen(&actions) : finish(failure, &actions)
         case .call:
-            // It says "ok" to a call that it does not know as well.
+            // baresip also says "ok" for an unknown call.
             let isFound = isDone && text.hasPrefix("setting current call")
             isFound ? callChosen(&actions) : finish(.noSuchCall, &actions)
         case .list: isDone ? listed(job, text, &actions) : finish(.refused(Self.gist(text)), &actions)
@@ -227,13 +227,13 @@ extension BaresipFollower {
             if let index = position(key) { calls[index].state = held ? .held : .active }
             finish(nil, &actions)
         case .request(.setMuted(_, let muted), _):
-            // The command changes it, whatever it was.
+            // The command toggles it, whatever it was.
             let isMuted = !text.split(whereSeparator: \.isWhitespace).contains("un-muted")
             isMuted == muted ? finish(nil, &actions) : send(.again, "mute", &actions)
         }
     }
 
-    /// The first line of what the console would show.
+    /// First line of the console's output.
     private static func gist(_ text: String) -> String {
         let line = text.split(whereSeparator: \.isNewline).first ?? ""
         return line.isEmpty ? "baresip refused" : "baresip says: " + line.prefix(120)

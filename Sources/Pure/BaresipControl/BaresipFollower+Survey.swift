@@ -1,7 +1,7 @@
 import BluetoothTypes
 import Telephony
 
-// What baresip lists: the calls that are up when it is found, and which of them are held.
+// Lists from baresip: the calls that exist when it is found, and which of them are held.
 extension BaresipFollower {
     mutating func greeted(_ text: String, _ isDone: Bool, at now: Instant, _ actions: inout [Action]) {
         connection = .following(since: now)
@@ -17,7 +17,7 @@ extension BaresipFollower {
         surveyAccount(&actions)
     }
 
-    /// Goes on with the next account, and leaves the current one as it was.
+    /// Continues with the next account, and finally restores the current one.
     mutating func surveyAccount(_ actions: inout [Action]) {
         guard case .survey(var survey) = jobs.first?.work else { return }
         guard !survey.accounts.isEmpty else {
@@ -87,7 +87,7 @@ extension BaresipFollower {
         }
     }
 
-    /// Which calls are held; several with the same party are told apart by their order.
+    /// Determines which calls are held; several with the same party are distinguished by their order.
     private mutating func compare(_ lines: [BaresipListing.Line], _ account: String, _ actions: inout [Action]) {
         var rest = lines
         for index in calls.indices where calls[index].account == account {

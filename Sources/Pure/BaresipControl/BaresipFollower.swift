@@ -1,18 +1,18 @@
 package import BluetoothTypes
 package import Telephony
 
-/// Follows a running baresip (Debian's 1.0.0) through its module `ctrl_tcp`: its events become calls, what headsets and
-/// clients want becomes commands.
+/// Follows a running baresip (Debian's 1.0.0) through its module `ctrl_tcp`: its events become calls, requests of headsets
+/// and clients become commands.
 ///
-/// - baresip's commands are for its *current* call of its current account, so that a command is preceded by those that make
-///   it current, and nothing else is asked between. A command that is answered has been carried out; an answer to a call has
-///   when baresip says that the call is established.
-/// - 1.0.0 tells nothing of holds: neither its own, which are therefore read from `listcalls` after whatever may have
-///   changed them, nor the far end's, which stay unknown.
-/// - An outgoing call has no id until the far end rings; until then it is found by its peer.
-/// - The connection is one of a kind: each program that connects takes it from the one before.
+/// - baresip's commands apply to the *current* call of its current account, so a command is preceded by those that make it
+///   current, with no other command in between. An answered command has been carried out; an answer to a call has been
+///   carried out when baresip reports the call as established.
+/// - 1.0.0 does not report holds: its own are therefore read from `listcalls` after anything that may have changed them; the
+///   far end's stay unknown.
+/// - An outgoing call has no id until the far end rings; until then it is identified by its peer.
+/// - Only one connection exists: each program that connects takes it from the previous one.
 package struct BaresipFollower: Sendable {
-    /// Names a call for its whole life, never twice.
+    /// Identifies a call for its whole lifetime; never reused.
     package struct CallKey: Hashable, Comparable, Sendable {
         package let value: UInt32
 
@@ -45,22 +45,22 @@ package struct BaresipFollower: Sendable {
         }
     }
 
-    /// Why a request was not carried out.
+    /// Reason why a request was not carried out.
     package enum Failure: Error, Equatable, Sendable {
-        /// baresip is not there, or left meanwhile.
+        /// baresip is not running, or left meanwhile.
         case away
         case noSuchCall
         case timedOut(String)
-        /// What baresip said.
+        /// baresip's answer.
         case refused(String)
-        /// It cannot be said to baresip.
+        /// Cannot be expressed to baresip.
         case invalid(String)
     }
 
     package enum Notice: Equatable, Sendable {
-        /// The other end answers as baresip does.
+        /// The other end answers like baresip.
         case following
-        /// Nothing listens there, or it ended; said once until it is back.
+        /// Nothing listens there, or it ended; reported once until it is back.
         case away(String)
         case stranger(String)
         case odd(String)
@@ -70,11 +70,11 @@ package struct BaresipFollower: Sendable {
         case connect
         case disconnect
         case send(command: String, parameters: String?, token: String)
-        /// baresip is there: its calls follow.
+        /// baresip was found: its calls follow.
         case appeared
-        /// baresip is gone, and all calls with it.
+        /// baresip is gone, and all its calls.
         case vanished
-        /// A call that it was not asked for.
+        /// A call that was not requested here.
         case added(CallKey, CallDirection, BaresipPeer, CallState)
         case changed(CallKey, CallState)
         case completed(RequestID, Failure?)
@@ -85,7 +85,7 @@ package struct BaresipFollower: Sendable {
         case stopped
         case pausing(until: Instant)
         case connecting(until: Instant)
-        /// Until it has shown that it is baresip.
+        /// Until the other end has proved to be baresip.
         case greeting(until: Instant)
         case following(since: Instant)
     }
@@ -98,21 +98,21 @@ package struct BaresipFollower: Sendable {
         var account: String
         var peer: String
         var state: CallState
-        /// Why it ends, when somebody here has asked for it.
+        /// Reason for its end, if it was requested here.
         var endReason: CallEndReason?
     }
 
     enum Work {
         case greet
-        /// Takes up the calls that there are.
+        /// Adopts the existing calls.
         case survey(Survey)
-        /// Which calls are held.
+        /// Reads which calls are held.
         case refresh(account: String)
         case request(Request, RequestID)
-        /// Ends a call that nobody wants to be told of.
+        /// Ends a call that nobody is notified of.
         case refuse(CallKey)
 
-        /// The call that it is about.
+        /// The call concerned.
         var call: CallKey? {
             switch self {
             case .greet, .survey, .refresh: nil
@@ -123,7 +123,7 @@ package struct BaresipFollower: Sendable {
     }
 
     struct Survey {
-        /// Those not looked at yet.
+        /// Accounts not examined yet.
         var accounts: [String]
         var account = ""
         var lines: [BaresipListing.Line] = []
@@ -146,10 +146,10 @@ package struct BaresipFollower: Sendable {
     package static let pauses: [Duration] = [
         .seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(16), .seconds(30),
     ]
-    /// For baresip to do what it is asked, and to show that it is baresip. Shorter than btcalld waits for a provider (5 s), so
-    /// that the reason gets to whoever asked.
+    /// Timeout for baresip to carry out a command, and to prove that it is baresip. Shorter than btcalld's timeout for
+    /// providers (5 s), so that the reason reaches the caller.
     package static let patience = Duration.seconds(4)
-    /// A connection that lasted so long was not taken away by a program that does the same.
+    /// A connection that lasted this long was not taken away by a program that does the same.
     private static let steady = Duration.seconds(30)
     static let mostWaiting = 64
     static let mostAccounts = 64
@@ -165,9 +165,9 @@ package struct BaresipFollower: Sendable {
     var calls: [Call] = []
     var nextCall: UInt32 = 1
     var nextToken: UInt64 = 1
-    /// The first one is with baresip.
+    /// The first one has been sent to baresip.
     var jobs: [Job] = []
-    /// Answers that baresip has taken, until the call is established.
+    /// Answers accepted by baresip, until the call is established.
     var answers: [(call: CallKey, request: RequestID, deadline: Instant)] = []
 
     /// - Parameter account: the address of record of the account that dials (`sip:alice@example.org`).
@@ -175,7 +175,7 @@ package struct BaresipFollower: Sendable {
         self.account = account
     }
 
-    /// When `deadlineReached` is due; nil when nothing is waited for.
+    /// Next time for `deadlineReached`; nil without one.
     package var deadline: Instant? {
         var earliest: Instant?
         func consider(_ instant: Instant) { earliest = earliest.map { min($0, instant) } ?? instant }
@@ -198,7 +198,7 @@ package struct BaresipFollower: Sendable {
         return [.connect]
     }
 
-    /// Nothing follows; calls and requests are over.
+    /// Stops following; ends calls and requests.
     package mutating func stop() -> [Action] {
         var actions: [Action] = []
         let isConnected: Bool
@@ -222,7 +222,7 @@ package struct BaresipFollower: Sendable {
         return actions
     }
 
-    /// The connection could not be made, or is over.
+    /// Handles a connection that failed or has ended.
     package mutating func disconnected(_ reason: String, at now: Instant) -> [Action] {
         var actions: [Action] = []
         switch connection {
@@ -246,7 +246,7 @@ package struct BaresipFollower: Sendable {
         connection = .pausing(until: now.advanced(by: pause))
     }
 
-    /// Not baresip, or no longer: it is left alone for the longest pause.
+    /// Leaves a program alone for the longest pause, because it is not baresip, or no longer.
     mutating func abandon(_ reason: String, at now: Instant, _ actions: inout [Action]) {
         leave(&actions)
         if !isAwaySaid {

@@ -1,4 +1,4 @@
-/// What baresip's console shows of accounts and calls (1.0.0); lines that are not understood are left out.
+/// Parses baresip's console output about accounts and calls (1.0.0); unknown lines are ignored.
 package enum BaresipListing {
     /// One line of `listcalls`, which lists the calls of the current account.
     package struct Line: Equatable, Sendable {
@@ -10,21 +10,21 @@ package enum BaresipListing {
             case established = "ESTABLISHED"
         }
 
-        /// What `line` takes.
+        /// Argument of `line`.
         package let number: Int
-        /// The call that commands are for.
+        /// The call to which commands apply.
         package let isCurrent: Bool
         package let state: State
-        /// By this end.
+        /// Held by this end.
         package let isOnHold: Bool
         package let peer: String
     }
 
-    /// What `callstat` says of the current call.
+    /// The current call according to `callstat`.
     package struct Status: Equatable, Sendable {
         package let id: String
         package let isOutgoing: Bool
-        /// The URI; the name stands before it.
+        /// The URI; the name precedes it.
         package let peer: String
         package let name: String
     }

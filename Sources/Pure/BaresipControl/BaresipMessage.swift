@@ -1,16 +1,16 @@
 package import JSONText
 package import Telephony
 
-/// What baresip's module `ctrl_tcp` sends (1.0.0): answers to commands, and events.
+/// Message from baresip's module `ctrl_tcp` (1.0.0): answer to a command, or event.
 package enum BaresipMessage: Equatable, Sendable {
     /// - Parameters:
     ///   - token: the command's own; nil when it had none.
-    ///   - isDone: whether the command is known and did not fail. Many that do nothing say so in `text` alone.
-    ///   - text: what its console would show, of several lines.
+    ///   - isDone: whether the command is known and did not fail. Many that do nothing report that in `text` only.
+    ///   - text: console output, of several lines.
     case response(token: String?, isDone: Bool, text: String)
     case event(BaresipEvent)
 
-    /// - Returns: nil for what is neither.
+    /// - Returns: nil for anything else.
     package init?(_ value: JSON) {
         if value["response"]?.boolValue == true, let isDone = value["ok"]?.boolValue {
             self = .response(token: value["token"]?.stringValue, isDone: isDone, text: value["data"]?.stringValue ?? "")
@@ -27,9 +27,9 @@ package enum BaresipMessage: Equatable, Sendable {
 }
 
 extension BaresipMessage {
-    /// A command as `ctrl_tcp` takes it: JSON in a netstring.
+    /// Encodes a command for `ctrl_tcp`: JSON in a netstring.
     ///
-    /// - Parameter token: comes back in the answer.
+    /// - Parameter token: returned in the answer.
     package static func command(_ name: String, _ parameters: String?, token: String) -> [UInt8] {
         var members: [(String, JSON)] = [("command", .string(name))]
         if let parameters { members.append(("params", .string(parameters))) }
@@ -45,20 +45,20 @@ package struct BaresipEvent: Equatable, Sendable {
         case progress = "CALL_PROGRESS"
         case established = "CALL_ESTABLISHED"
         case closed = "CALL_CLOSED"
-        /// With `offer` and no id: it begins to dial. 1.0.0 has no event of its own for that.
+        /// With `offer` and no id: dialling begins. 1.0.0 has no separate event for that.
         case localDescription = "CALL_LOCAL_SDP"
-        /// With `answer`: the far end agreed to something that this end began, as a hold is.
+        /// With `answer`: the far end accepted a change by this end, such as a hold.
         case remoteDescription = "CALL_REMOTE_SDP"
         case exit = "EXIT"
         /// The far end sends a tone.
         case toneBegan = "CALL_DTMF_START"
     }
 
-    /// Nil for one that says nothing of calls.
+    /// Nil for an event that is not about calls.
     package var kind: Kind?
-    /// The SIP Call-ID; nil while baresip has none to give.
+    /// The SIP Call-ID; nil until baresip assigns one.
     package var id: String?
-    /// The address of record of the own account.
+    /// Address of record of the own account.
     package var account: String
     package var peer: String
     package var name: String?
@@ -77,7 +77,7 @@ package struct BaresipEvent: Equatable, Sendable {
         self.parameter = parameter
     }
 
-    /// Why a call that ended by this event did.
+    /// Reason for the end of a call that ended by this event.
     ///
     /// - Parameter wasAnswered: whether it was established before.
     package func endReason(wasAnswered: Bool) -> CallEndReason {
@@ -102,11 +102,11 @@ package struct BaresipEvent: Equatable, Sendable {
     }
 }
 
-/// The other party, as a SIP or tel URI and the name that goes with it tell.
+/// The remote party, from a SIP or tel URI and its display name.
 package struct BaresipPeer: Equatable, Sendable {
-    /// Nil for an address that is no telephone number.
+    /// Nil for an address that is not a telephone number.
     package let number: String?
-    /// The name that is given; else the address, where there is no number to show.
+    /// The given name; otherwise the address, if there is no number to display.
     package let name: String?
 
     package init(uri: String, name: String?) {
@@ -125,7 +125,7 @@ package struct BaresipPeer: Equatable, Sendable {
         }
     }
 
-    /// Without the separators that are only for the eye (RFC 3966 §5.1.1); nil for what is no number.
+    /// Removes visual separators (RFC 3966 §5.1.1); nil for anything but a number.
     private static func number(_ user: Substring) -> String? {
         var bytes: [UInt8] = []
         for byte in user.utf8 where !"-.() ".utf8.contains(byte) { bytes.append(byte) }
@@ -138,7 +138,7 @@ package struct BaresipPeer: Equatable, Sendable {
         return digits
     }
 
-    /// A display name as people read it: without the backslashes of RFC 3261 §25.1 and control characters.
+    /// A display name for people: without the backslashes of RFC 3261 §25.1 and control characters.
     private static func plain(_ text: String) -> String {
         var plain = String.UnicodeScalarView()
         var isEscaped = false

@@ -1,6 +1,6 @@
-/// What `btcall-baresip` is told by its configuration file and its command line.
+/// Settings of `btcall-baresip` from its configuration file and its command line.
 package struct BaresipSettings: Equatable, Sendable {
-    /// A key of the file. The command line has the same as options.
+    /// A key of the file. The command line has the same names as options.
     package enum Key: String, Sendable, CaseIterable {
         case control, account, logLevel
 
@@ -23,7 +23,7 @@ package struct BaresipSettings: Equatable, Sendable {
     package var account: String?
     package var logLevel = LogLevel.info
 
-    /// Longest configuration file, in bytes.
+    /// Maximum size of the configuration file in bytes.
     package static let mostBytes = 64 * 1024
 
     package init() {}
@@ -47,7 +47,7 @@ package struct BaresipSettings: Equatable, Sendable {
     }
 }
 
-/// What is wrong with a configuration file or a command line, and what is accepted.
+/// Error in a configuration file or a command line, and what is accepted.
 package struct BaresipSettingsError: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
@@ -64,7 +64,7 @@ extension BaresipSettings {
     /// - Parameters:
     ///   - bytes: UTF-8.
     ///   - file: its name, for messages.
-    /// - Throws: for the first line that is not understood, and for a key given twice.
+    /// - Throws: for the first invalid line, and for a repeated key.
     package init(reading bytes: [UInt8], file: String) throws(BaresipSettingsError) {
         self.init()
         var lines: [Key: Int] = [:]
@@ -100,7 +100,7 @@ extension BaresipSettings {
         try set(key, String(decoding: Self.trimmed(line[(equals + 1)...]), as: UTF8.self))
     }
 
-    /// What to do with a key that does not exist. Three of them btcalld had, when it followed baresip itself.
+    /// Advice for a missing key. btcalld had three of them, when it followed baresip itself.
     private static func advice(on name: String) -> String {
         switch name {
         case "enabled": "enabled: there is no such key; `systemctl enable --now btcall-baresip` starts it"

@@ -1,12 +1,12 @@
-/// Takes netstrings (D. J. Bernstein, 1997: `LENGTH:BYTES,`) from a stream that may be cut anywhere.
+/// Reads netstrings (D. J. Bernstein, 1997: `LENGTH:BYTES,`) from a stream that may be split anywhere.
 package struct NetstringReader: Sendable {
     package enum Problem: Error, Equatable, Sendable {
-        /// Where a length, its `:` or the `,` at the end belongs.
+        /// In place of a length, its `:` or the final `,`.
         case unexpected(UInt8)
         case tooLong
     }
 
-    /// Of one netstring's contents.
+    /// Maximum contents of one netstring.
     package static let maximumBytes = 256 * 1024
 
     private var buffer: [UInt8] = []
@@ -20,7 +20,7 @@ package struct NetstringReader: Sendable {
         buffer += bytes
     }
 
-    /// The contents of the next one; nil until all of it has come. After an error there is nothing more to be had.
+    /// Returns the contents of the next netstring; nil until it is complete. Nothing can be read after an error.
     package mutating func next() throws(Problem) -> [UInt8]? {
         var length = 0
         var position = start

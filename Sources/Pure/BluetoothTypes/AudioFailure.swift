@@ -1,12 +1,12 @@
-/// Why an audio connection did not come about; the shell maps its own errors to these.
+/// Reason for a failed audio connection; the shell maps its own errors to these.
 package enum AudioFailure: Hashable, Sendable {
     case refused, timedOut, failed
-    /// The adapter cannot do the codec at all.
+    /// The adapter does not support the codec at all.
     case unsupportedCodec
-    /// Another set-up is in flight or the headset is taken; no codec helps.
+    /// Another set-up is in progress or the headset is in use; no codec helps.
     case busy
     case cancelled
-    /// AT+BCS did not come, or was wrong twice.
+    /// AT+BCS did not arrive, or was wrong twice.
     case unanswered
 
     /// Whether the next lower codec is worth trying.

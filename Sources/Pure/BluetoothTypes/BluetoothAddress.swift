@@ -1,6 +1,6 @@
 /// The 48-bit address of a Bluetooth device (BD_ADDR, Core Specification Vol 2 Part B §1.2).
 ///
-/// Ordered by its numeric value, so that a list of devices has one order and never that of a hash table.
+/// Ordered by numeric value, so that lists of devices have a fixed order, independent of hash tables.
 package struct BluetoothAddress: Hashable, Comparable, Sendable {
     /// The address as a number; the first octet of the text form is the most significant of the 48 bits.
     package let value: UInt64
@@ -32,12 +32,12 @@ package struct BluetoothAddress: Hashable, Comparable, Sendable {
         self.value = value
     }
 
-    /// The octets, most significant first, as they are written.
+    /// The octets, most significant first, in written order.
     package var octets: [UInt8] {
         (0..<6).map { UInt8(truncatingIfNeeded: value >> UInt64(40 - 8 * $0)) }
     }
 
-    /// `AA_BB_CC_DD_EE_FF`: the form that a D-Bus object path can carry.
+    /// `AA_BB_CC_DD_EE_FF`: the form used in D-Bus object paths.
     package var pathComponent: String { text(separator: "_") }
 
     private func text(separator: String) -> String {

@@ -1,9 +1,9 @@
-/// A button of a headset, whichever profile it comes by: HFP and HSP (`callKey`, `hangUp`) and AVRCP.
+/// A button of a headset, independent of the profile: HFP and HSP (`callKey`, `hangUp`) and AVRCP.
 package enum ButtonKey: String, Hashable, Sendable, CaseIterable {
     case callKey, hangUp, play, pause, playPause, stop, next, previous
 }
 
-/// How it was pressed.
+/// Kind of press.
 package enum ButtonPress: String, Hashable, Sendable, CaseIterable {
     case short, double, long
 }
@@ -17,13 +17,13 @@ package struct ButtonGesture: Hashable, Sendable {
         self.press = press
     }
 
-    /// Those that there are: only headsets themselves know how long their call key is held (AT+BVRA).
+    /// All possible gestures: only headsets themselves know how long their call key is held (AT+BVRA).
     package static var all: [ButtonGesture] {
         ButtonKey.allCases.flatMap { key in
             ButtonPress.allCases.filter { $0 != .long || key == .callKey }.map { ButtonGesture(key, $0) }
         }
     }
 
-    /// The key in `[buttons]`: `play`, `play.double`.
+    /// Key in `[buttons]`: `play`, `play.double`.
     package var word: String { press == .short ? key.rawValue : "\(key.rawValue).\(press.rawValue)" }
 }

@@ -1,4 +1,4 @@
-/// Why a device's radio link ended, where BlueZ says so (the signal `Disconnected`, BlueZ 5.82 and later).
+/// Reason for the end of a device's radio link, if BlueZ reports it (the signal `Disconnected`, BlueZ 5.82 and later).
 package enum DisconnectionReason: String, Equatable, Sendable {
     case unknown
     /// The supervision time-out: out of range, or a flat battery.

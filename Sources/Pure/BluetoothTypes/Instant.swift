@@ -1,7 +1,7 @@
 /// A point on the monotonic clock, in nanoseconds since an arbitrary start (`CLOCK_MONOTONIC` in the daemon, zero in a
 /// replay).
 ///
-/// Pure machines take it as an argument and never read a clock.
+/// Pure machines receive it as an argument and never read a clock.
 package struct Instant: Hashable, Sendable, InstantProtocol {
     package var nanoseconds: Int64
 
@@ -16,14 +16,14 @@ package struct Instant: Hashable, Sendable, InstantProtocol {
 
     package static let zero = Instant(nanoseconds: 0)
 
-    /// Saturates instead of overflowing: a deadline that is too far away is the last instant there is.
+    /// Saturates instead of overflowing: a deadline that is too far away becomes the last instant.
     package func advanced(by duration: Duration) -> Instant {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.nanoseconds)
         guard overflow else { return Instant(nanoseconds: sum) }
         return Instant(nanoseconds: duration < .zero ? .min : .max)
     }
 
-    /// The last whole millisecond up to here.
+    /// The last whole millisecond up to this instant.
     package var wholeMilliseconds: Instant {
         let part = nanoseconds % 1_000_000
         return Instant(nanoseconds: nanoseconds - (part < 0 ? part + 1_000_000 : part))
@@ -37,7 +37,7 @@ package struct Instant: Hashable, Sendable, InstantProtocol {
 }
 
 extension Duration {
-    /// The duration in whole nanoseconds, rounded towards zero and saturated to what 64 bits hold (292 years).
+    /// The duration in whole nanoseconds, rounded towards zero and saturated to 64 bits (292 years).
     package var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

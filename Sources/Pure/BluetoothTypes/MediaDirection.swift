@@ -1,4 +1,4 @@
-/// Which ways one medium of a call goes, as seen from this box.
+/// Directions of one medium of a call, as seen from this board.
 package enum MediaDirection: String, Hashable, Sendable, CaseIterable {
     case sendReceive, sendOnly, receiveOnly
     case off = "none"
@@ -15,7 +15,7 @@ package enum MediaDirection: String, Hashable, Sendable, CaseIterable {
     package var sends: Bool { self == .sendReceive || self == .sendOnly }
     package var receives: Bool { self == .sendReceive || self == .receiveOnly }
 
-    /// The ways that both let it go.
+    /// Returns the directions that both allow.
     package func limited(to other: MediaDirection) -> MediaDirection {
         MediaDirection(sends: sends && other.sends, receives: receives && other.receives)
     }

@@ -1,4 +1,4 @@
-/// What bluetoothd wants to know of a device.
+/// bluetoothd's question about a device.
 package enum PairingRequest: Equatable, Sendable {
     /// The PIN of a device without Secure Simple Pairing.
     case pin
@@ -6,19 +6,19 @@ package enum PairingRequest: Equatable, Sendable {
     case passkey
     /// Whether both sides show these six digits.
     case confirmation(UInt32)
-    /// What somebody is to type at the device.
+    /// Digits to type at the device.
     case display(String)
     /// Whether it may pair at all.
     case authorization
-    /// Whether a paired device that is not trusted may use a service.
+    /// Whether a paired but untrusted device may use a service.
     case service(ServiceUUID)
 }
 
-/// What it is told.
+/// Answer to bluetoothd.
 package enum PairingAnswer: Equatable, Sendable {
     case accept
-    /// To `pin`: 1 to 16 bytes. Accepts everything else.
+    /// To `pin`: 1 to 16 bytes. Accepts all other requests.
     case pin(String)
-    /// For the device it is `org.bluez.Error.Rejected`.
+    /// The device receives `org.bluez.Error.Rejected`.
     case reject(reason: String)
 }

@@ -1,20 +1,20 @@
-/// How far a pairing window is (`Pairing1.State`).
+/// Progress of a pairing window (`Pairing1.State`).
 package enum PairingState: String, Sendable, CaseIterable {
     case closed
-    /// It waits for a device.
+    /// Waits for a device.
     case open
-    /// One is being paired, trusted and connected.
+    /// A device is being paired, trusted and connected.
     case pairing
 }
 
-/// How a pairing window ended (`Pairing1.Finished`).
+/// Result of a pairing window (`Pairing1.Finished`).
 package enum PairingOutcome: String, Sendable, CaseIterable {
     /// A device is paired and trusted.
     case paired
-    /// None came, or none could be paired.
+    /// No device came, or none could be paired.
     case timedOut
     /// Somebody closed it.
     case cancelled
-    /// It could not go on.
+    /// It could not continue.
     case failed
 }

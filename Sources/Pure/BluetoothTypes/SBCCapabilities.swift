@@ -1,7 +1,7 @@
-/// What an A2DP endpoint can do with SBC, or a set of that which two have in common (A2DP 1.4 §4.3.2, codec specific
-/// information elements).
+/// SBC capabilities of an A2DP endpoint, or those that two have in common (A2DP 1.4 §4.3.2, codec specific information
+/// elements).
 ///
-/// Any four bytes are capabilities; ``select()`` says whether anything can be had with them.
+/// Any four bytes are capabilities; ``select()`` decides whether a configuration is possible.
 package struct SBCCapabilities: Hashable, Sendable {
     package enum ChannelMode: String, Hashable, Sendable, CaseIterable {
         case mono, dual, stereo, joint
@@ -11,7 +11,7 @@ package struct SBCCapabilities: Hashable, Sendable {
         case snr, loudness
     }
 
-    /// The parts of which one value each is chosen.
+    /// Fields of which one value each is chosen.
     package enum Field: String, Hashable, Sendable, CustomStringConvertible {
         case rate = "sampling frequency"
         case mode = "channel mode"
@@ -22,7 +22,7 @@ package struct SBCCapabilities: Hashable, Sendable {
         package var description: String { rawValue }
     }
 
-    /// Frames per second. All lists are in the order of the profile, lowest value first.
+    /// Sample rates in Hz. All lists are in the order of the profile, lowest value first.
     package var rates: [Int]
     package var modes: [ChannelMode]
     package var blocks: [Int]
@@ -31,12 +31,12 @@ package struct SBCCapabilities: Hashable, Sendable {
     package var minimumBitpool: Int
     package var maximumBitpool: Int
 
-    // The values of each field, that of its highest bit first.
+    // Values of each field, starting with that of its highest bit.
     private static let allRates = [16_000, 32_000, 44_100, 48_000]
     private static let allBlocks = [4, 8, 12, 16]
     private static let allSubbands = [4, 8]
 
-    /// Reads four bytes; of another number is `SBCError.wrongSize`.
+    /// Reads four bytes; any other number throws `SBCError.wrongSize`.
     package init(_ bytes: [UInt8]) throws(SBCError) {
         guard bytes.count == 4 else { throw .wrongSize(bytes.count) }
         rates = Self.values(Self.allRates, bits: bytes[0] >> 4)
@@ -52,7 +52,7 @@ package struct SBCCapabilities: Hashable, Sendable {
         all.indices.filter { bits >> UInt8(all.count - 1 - $0) & 1 == 1 }.map { all[$0] }
     }
 
-    /// What both can do. Fields may be empty and the bitpools upside down: nothing in common.
+    /// Capabilities that both have. Fields may be empty and the bitpool range reversed: nothing in common.
     package func intersection(_ other: SBCCapabilities) -> SBCCapabilities {
         var result = self
         result.rates.removeAll { !other.rates.contains($0) }
@@ -65,7 +65,7 @@ package struct SBCCapabilities: Hashable, Sendable {
         return result
     }
 
-    /// Says what is wrong with the capabilities of one endpoint.
+    /// Throws if the capabilities of one endpoint are invalid.
     ///
     /// Bitpool limits beyond 2…250 pass: `select` clamps them.
     package func check() throws(SBCError) {
@@ -73,7 +73,7 @@ package struct SBCCapabilities: Hashable, Sendable {
         guard minimumBitpool <= maximumBitpool else { throw .bitpoolUpsideDown(minimumBitpool, maximumBitpool) }
     }
 
-    /// The same with both bitpool limits within 2…250.
+    /// These capabilities with both bitpool limits clamped to 2…250.
     private var clamped: SBCCapabilities {
         var result = self
         let bitpools = SBCConfiguration.bitpools
@@ -82,13 +82,13 @@ package struct SBCCapabilities: Hashable, Sendable {
         return result
     }
 
-    /// The best configuration of one endpoint.
+    /// Returns the best configuration of one endpoint.
     package func select(_ quality: SBCQuality = .standard) throws(SBCError) -> SBCConfiguration {
         try check()
         return try clamped.best(quality)
     }
 
-    /// The best configuration that two endpoints have in common, of which each has to be right by itself.
+    /// Returns the best configuration that two endpoints have in common; each must be valid.
     package func select(
         with other: SBCCapabilities, _ quality: SBCQuality = .standard
     ) throws(SBCError) -> SBCConfiguration {
@@ -110,9 +110,9 @@ package struct SBCCapabilities: Hashable, Sendable {
         return allocations.isEmpty ? .allocation : nil
     }
 
-    /// The highest of each: the rate nearest to that of sound cards, the most blocks and subbands, loudness; joint stereo,
-    /// or the mode that the quality prefers.
-    /// A mode whose codec frames have no room for the lowest bitpool is passed over.
+    /// Chooses the best of each field: the rate nearest to that of sound cards, the most blocks and subbands, loudness;
+    /// joint stereo, or the mode that the quality prefers. Skips a mode whose codec frames have no room for the lowest
+    /// bitpool.
     private func best(_ quality: SBCQuality) throws(SBCError) -> SBCConfiguration {
         guard let rate = rates.max(), let blocks = blocks.max(), let allocation = allocations.last else {
             throw .emptyField(emptyField ?? .rate)
@@ -130,9 +130,9 @@ package struct SBCCapabilities: Hashable, Sendable {
     }
 }
 
-/// How two A2DP endpoints use SBC: one value of each field, and the bitpools between which the source chooses.
+/// SBC configuration of two A2DP endpoints: one value of each field, and the bitpool range for the source.
 package struct SBCConfiguration: Hashable, Sendable {
-    /// What a bitpool can be.
+    /// Valid bitpools.
     package static let bitpools = 2...250
 
     package let rate: Int
@@ -143,7 +143,7 @@ package struct SBCConfiguration: Hashable, Sendable {
     package let minimumBitpool: Int
     package let maximumBitpool: Int
 
-    /// What the codec frames of a mode have room for (A2DP 1.4 §12.9).
+    /// Highest bitpool for which a mode's codec frames have room (A2DP 1.4 §12.9).
     static func highestBitpool(_ mode: SBCCapabilities.ChannelMode, subbands: Int) -> Int {
         let shares =
             switch mode {
@@ -153,7 +153,7 @@ package struct SBCConfiguration: Hashable, Sendable {
         return min(shares * subbands, bitpools.upperBound)
     }
 
-    /// The four bytes that stand for it in `SetConfiguration` and `SelectConfiguration`.
+    /// The four bytes for `SetConfiguration` and `SelectConfiguration`.
     package var bytes: [UInt8] {
         let rateBit: UInt8 =
             switch rate {
@@ -183,7 +183,7 @@ package struct SBCConfiguration: Hashable, Sendable {
     }
 }
 
-/// Why there is no SBC configuration. All of it is what a peer can send; the endpoint is then not used.
+/// Reason for a missing SBC configuration. All of these can be caused by a peer; the endpoint is then not used.
 package enum SBCError: Error, Hashable, CustomStringConvertible {
     case wrongSize(Int)
     case emptyField(SBCCapabilities.Field)
@@ -194,7 +194,7 @@ package enum SBCError: Error, Hashable, CustomStringConvertible {
     case bitpoolOutOfRange(Int, Int)
     case nothingInCommon(SBCCapabilities.Field)
     case noCommonBitpool(ClosedRange<Int>, ClosedRange<Int>)
-    /// The lowest bitpool is more than the codec frames of all modes have room for.
+    /// The lowest bitpool exceeds the codec frames of all modes.
     case bitpoolTooHigh(Int)
 
     package var description: String {
@@ -214,8 +214,8 @@ package enum SBCError: Error, Hashable, CustomStringConvertible {
 }
 
 extension SBCConfiguration {
-    /// Reads the four bytes of a configuration, of which each field has one value. A maximum bitpool that the codec frames
-    /// have no room for becomes the highest that they have.
+    /// Reads the four bytes of a configuration, with one value in each field. A maximum bitpool that exceeds the codec
+    /// frames is lowered to their limit.
     package init(_ bytes: [UInt8]) throws(SBCError) {
         let fields = try SBCCapabilities(bytes)
         let (low, high) = (fields.minimumBitpool, fields.maximumBitpool)

@@ -1,12 +1,12 @@
-/// How good an SBC stream is to be, as far as the headset goes along.
+/// Requested quality of an SBC stream, within the headset's limits.
 package enum SBCQuality: String, Hashable, Sendable, CaseIterable {
     /// "High quality" of A2DP 1.4 table 4.7.
     case standard
-    /// "SBC XQ": dual channel, of which each has a bitpool of its own, at 452 kbit/s; five codec frames still go in a packet
-    /// of five slots at 2 Mbit/s.
+    /// "SBC XQ": dual channel, each with its own bitpool, at 452 kbit/s; five codec frames still fit into a packet of five
+    /// slots at 2 Mbit/s.
     case xq
 
-    /// In which order the channel modes are tried.
+    /// Order in which the channel modes are tried.
     var modes: [SBCCapabilities.ChannelMode] {
         switch self {
         case .standard: [.joint, .stereo, .dual, .mono]
@@ -18,7 +18,7 @@ package enum SBCQuality: String, Hashable, Sendable, CaseIterable {
 extension SBCConfiguration {
     package var channels: Int { mode == .mono ? 1 : 2 }
 
-    /// Frames of audio in a codec frame.
+    /// Audio frames in a codec frame.
     package var codecFrameSamples: Int { blocks * subbands }
 
     /// Bytes of a codec frame (A2DP 1.4 §12.9).
@@ -33,19 +33,19 @@ extension SBCConfiguration {
         return 4 + subbands * channels / 2 + (bits + 7) / 8
     }
 
-    /// Of codec frames alone, without the packets around them.
+    /// Bit rate of the codec frames without packet headers.
     package func bitsPerSecond(bitpool: Int) -> Int {
         codecFrameBytes(bitpool: bitpool) * 8 * rate / codecFrameSamples
     }
 
-    /// What a stream of this quality begins with, within what was agreed on.
+    /// Initial bitpool of a stream of this quality, within the agreed range.
     ///
     /// With four subbands a block is half as long as in the profile's table, and so are its bits.
     package func bitpool(_ quality: SBCQuality) -> Int {
         min(max(wantedBitpool(quality), minimumBitpool), maximumBitpool)
     }
 
-    /// The same, whatever was agreed on.
+    /// The same, without the agreed range.
     package func wantedBitpool(_ quality: SBCQuality) -> Int {
         let isHigh = rate > 44_100
         let wanted =
@@ -58,8 +58,8 @@ extension SBCConfiguration {
         return wanted * subbands / 8
     }
 
-    /// The highest bitpool, `wanted` or less, whose codec frames are no longer than so many bytes; nil where the lowest that
-    /// was agreed on is too long already.
+    /// Highest bitpool up to `wanted` whose codec frames have at most this many bytes; nil if the lowest agreed one is
+    /// already too long.
     package func bitpool(_ wanted: Int, within bytes: Int) -> Int? {
         var bitpool = min(max(wanted, minimumBitpool), maximumBitpool)
         while bitpool > minimumBitpool && codecFrameBytes(bitpool: bitpool) > bytes { bitpool -= 1 }

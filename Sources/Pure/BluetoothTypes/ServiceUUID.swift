@@ -1,6 +1,6 @@
-/// The service class of a Bluetooth profile (Assigned Numbers §3.3).
+/// Service class of a Bluetooth profile (Assigned Numbers §3.3).
 package struct ServiceUUID: Hashable, Sendable {
-    /// The full form in lower case, as BlueZ writes it.
+    /// Full form in lower case, in BlueZ's notation.
     package let text: String
 
     /// - Parameter short: the 16-bit form, put on the Bluetooth base UUID.

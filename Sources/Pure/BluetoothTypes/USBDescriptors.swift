@@ -1,9 +1,9 @@
-/// What the descriptors of a USB device say of a Bluetooth controller.
+/// Facts about a Bluetooth controller from its USB descriptors.
 package enum USBDescriptors {
-    /// The alternate settings that carry voice: those of Bluetooth interfaces (class E0, 01, 01) with isochronous end points
-    /// of any size (USB 2.0 §9.6.5, §9.6.6).
+    /// Returns the alternate settings that carry voice: those of Bluetooth interfaces (class E0, 01, 01) with isochronous
+    /// endpoints of any size (USB 2.0 §9.6.5, §9.6.6).
     ///
-    /// - Parameter bytes: descriptors one after another, as the kernel gives them; a damaged one ends the list.
+    /// - Parameter bytes: consecutive descriptors from the kernel; a damaged one ends the list.
     package static func voiceSettings(_ bytes: [UInt8]) -> Set<Int> {
         var settings: Set<Int> = []
         var current: Int?

@@ -1,10 +1,10 @@
-/// The codecs of a synchronous connection, with the identifiers of AT+BAC and +BCS (HFP 1.9 §10, Assigned Numbers).
+/// Codecs of a synchronous connection, with the identifiers of AT+BAC and +BCS (HFP 1.9 §10, Assigned Numbers).
 package enum VoiceCodec: UInt8, Hashable, Sendable, CaseIterable {
     case cvsd = 1
     case mSBC = 2
     case lc3SWB = 3
 
-    /// The rate of the decoded audio in frames per second; always one channel.
+    /// Sample rate of the decoded audio in Hz; always one channel.
     package var sampleRate: Int {
         switch self {
         case .cvsd: 8000
@@ -15,7 +15,7 @@ package enum VoiceCodec: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 extension VoiceCodec {
-    /// The words of `btcall-lab gateway`: `cvsd`, `msbc`, `lc3_swb`; nil for one that is not known.
+    /// Reads a word of `btcall-lab gateway`: `cvsd`, `msbc`, `lc3_swb`; nil for an unknown one.
     package init?(word: String) {
         switch word {
         case "cvsd": self = .cvsd
@@ -25,7 +25,7 @@ extension VoiceCodec {
         }
     }
 
-    /// The same words.
+    /// The word that `init(word:)` reads.
     package var word: String {
         switch self {
         case .cvsd: "cvsd"
@@ -36,7 +36,7 @@ extension VoiceCodec {
 }
 
 extension VoiceCodec: CustomStringConvertible {
-    /// The words of the command line and of D-Bus: `CVSD`, `mSBC`, `LC3-SWB`.
+    /// The word of the command line and of D-Bus: `CVSD`, `mSBC`, `LC3-SWB`.
     package var description: String {
         switch self {
         case .cvsd: "CVSD"

@@ -1,15 +1,16 @@
 package import BluetoothTypes
 
-/// Lets one voice link be set up at a time, and keeps the pause between the close of a headset's link and its next set-up.
+/// Allows one set-up of a voice link at a time, and enforces the pause between the close of a headset's link and its next
+/// set-up.
 ///
-/// Two set-ups at once break the kernel's good link (bluez/bluez#2562), and a connect right after a close fails on many
-/// headsets (docs/inside/Gateway.md, voice link). All voice links ask this queue before they open anything. Who asks first is first; a set-up
-/// that was given up keeps its turn until it has ended.
+/// Two simultaneous set-ups break the kernel's working link (bluez/bluez#2562), and a connect right after a close fails on
+/// many headsets (docs/inside/Gateway.md, voice link). All voice links enter this queue before they open anything. First
+/// come, first served; a cancelled set-up keeps its turn until it has ended.
 package struct LinkQueue: Sendable {
-    /// Who asks: one connection of a headset.
+    /// Identifies one connection of a headset in the queue.
     package struct Ticket: Hashable, Sendable {
         package let address: BluetoothAddress
-        /// Tells two connections of the same headset apart: the earlier one's set-up may still have to end.
+        /// Distinguishes two connections of the same headset: the earlier one's set-up may still have to end.
         package let number: UInt64
 
         package init(_ address: BluetoothAddress, number: UInt64) {
@@ -19,11 +20,11 @@ package struct LinkQueue: Sendable {
     }
 
     package enum Action: Hashable, Sendable {
-        /// Its turn: nobody else sets up a link until it leaves.
+        /// Its turn: no other link is set up until it leaves.
         case grant(Ticket)
-        /// The turn did not come in time.
+        /// Its turn did not come in time.
         case refuse(Ticket)
-        /// Call `deadlineReached` then, once; replaces an earlier one, nil cancels it.
+        /// Call `deadlineReached` at this time, once; replaces an earlier deadline, nil cancels it.
         case setDeadline(Instant?)
         /// No link is being set up any more.
         case idle
@@ -33,7 +34,7 @@ package struct LinkQueue: Sendable {
 
     package enum State: Hashable, Sendable {
         case idle
-        /// Its turn has come; the headset's last link was closed a moment ago.
+        /// Its turn has come, but the headset's last link has only just closed.
         case pausing(Ticket, until: Instant)
         case busy(Ticket)
     }
@@ -44,11 +45,11 @@ package struct LinkQueue: Sendable {
     }
 
     package private(set) var state = State.idle
-    /// Least time between the close of a headset's link and its next set-up.
+    /// Minimum time between the close of a headset's link and its next set-up.
     package var pause: Duration
-    /// In the order in which they asked.
+    /// In the order of arrival.
     private var entries: [Entry] = []
-    /// Of headsets whose pause is not over, and of those that were closed since the last one was.
+    /// Close times of headsets whose pause has not ended, and of those closed since the last cleanup.
     private var closedAt: [BluetoothAddress: Instant] = [:]
     private var deadline: Instant?
 
@@ -56,7 +57,7 @@ package struct LinkQueue: Sendable {
         self.pause = pause
     }
 
-    /// Whose turn it is.
+    /// Ticket whose turn it is.
     package var current: Ticket? {
         switch state {
         case .idle: nil
@@ -64,15 +65,15 @@ package struct LinkQueue: Sendable {
         }
     }
 
-    /// Those whose turn has not come, in order.
+    /// Tickets whose turn has not come, in order.
     package var waiting: [Ticket] { entries.map(\.ticket) }
 
-    /// How many closed links are remembered.
+    /// Number of remembered closed links.
     package var pauseCount: Int { closedAt.count }
 
-    /// A link is to be set up; `.grant` or `.refuse` answers, at the latest when `limit` and the headset's pause are over.
+    /// Requests a turn; `.grant` or `.refuse` answers, at the latest when `limit` and the headset's pause have passed.
     ///
-    /// - Parameter limit: how long to wait for the set-up of others.
+    /// - Parameter limit: maximum wait for the set-ups of others.
     package mutating func enter(_ ticket: Ticket, limit: Duration, at now: Instant) -> [Action] {
         guard current != ticket, !entries.contains(where: { $0.ticket == ticket }) else {
             return [.fault("\(ticket.address) asks twice for its turn")]
@@ -86,7 +87,7 @@ package struct LinkQueue: Sendable {
         }
     }
 
-    /// The set-up whose turn it is begins once more: it keeps its turn, and the pause is kept; `.grant` answers.
+    /// Repeats the set-up whose turn it is: it keeps its turn, after the pause; `.grant` answers.
     package mutating func again(_ ticket: Ticket, at now: Instant) -> [Action] {
         switch state {
         case .busy(ticket): return finish(begin(ticket, at: now))
@@ -94,7 +95,7 @@ package struct LinkQueue: Sendable {
         }
     }
 
-    /// The set-up has ended, or is not wanted any more before its turn.
+    /// Ends a set-up, or withdraws it before its turn.
     package mutating func leave(_ ticket: Ticket, at now: Instant) -> [Action] {
         guard current == ticket else {
             entries.removeAll { $0.ticket == ticket }
@@ -102,7 +103,7 @@ package struct LinkQueue: Sendable {
         }
         state = .idle
         var actions: [Action] = []
-        // The timer may be late: whose time is over has waited in vain.
+        // The timer may be late: tickets past their deadline are refused.
         while case .idle = state, !entries.isEmpty {
             let next = entries.removeFirst()
             actions += next.deadline > now ? begin(next.ticket, at: now) : [.refuse(next.ticket)]
@@ -111,7 +112,7 @@ package struct LinkQueue: Sendable {
         return finish(actions)
     }
 
-    /// A link of the headset is gone: its pause begins. The one that is being waited out stays as it is.
+    /// Records the close of a headset's link: its pause begins. A pause in progress is not extended.
     package mutating func closed(_ address: BluetoothAddress, at now: Instant) {
         closedAt = closedAt.filter { $0.value.advanced(by: pause) > now }
         closedAt[address] = now
@@ -140,7 +141,7 @@ package struct LinkQueue: Sendable {
         return [.grant(ticket)]
     }
 
-    /// Every input ends here: the deadline if it changed.
+    /// Ends every input: adds the deadline if it changed.
     private mutating func finish(_ actions: [Action]) -> [Action] {
         var times = entries.map(\.deadline)
         if case .pausing(_, let end) = state { times.append(end) }

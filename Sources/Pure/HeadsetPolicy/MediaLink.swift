@@ -1,39 +1,40 @@
 package import BluetoothTypes
 
-/// One headset's A2DP stream: whether bluetoothd has been asked for it, who uses it, and what the policy waits for.
+/// One headset's A2DP stream: its state at bluetoothd, its user, and the policy's pending request.
 ///
-/// Level-triggered: each input changes what is wanted or what is there, and one step is taken towards it. The stream has one
-/// user at a time: the route of calls goes before what is heard beside the calls, and a voice link keeps the latter back.
+/// Level-triggered: each input changes the request or the state, and one step is taken towards the request. The stream has
+/// one user at a time: the route of calls precedes playback beside the calls, and a voice link suspends the latter.
 package struct MediaLink: Sendable {
     package enum User: Hashable, Sendable {
-        /// Calls, as the policy asked.
+        /// Calls, at the policy's request.
         case route
-        /// What is heard beside the calls.
+        /// Playback beside the calls.
         case output
     }
 
-    /// What there is of the stream.
+    /// State of the stream.
     package enum State: Hashable, Sendable {
-        /// Nothing. After a dead stream those who looked for it look once more.
+        /// Nothing acquired. After a dead stream, waiting users look once more.
         case released(afterDeath: Bool)
-        /// bluetoothd has been asked; the headset may take seconds to answer. Gone: its A2DP went down meanwhile.
+        /// Requested from bluetoothd; the headset may take seconds to answer. Gone: its A2DP went down meanwhile.
         case acquiring(isGone: Bool)
-        /// Acquired, and the engine does not have it. Dead: it cannot go on.
+        /// Acquired, but not with the engine. Dead: it cannot be used any more.
         case held(isDead: Bool)
-        /// The engine has it.
+        /// In use by the engine.
         case used(User, isDead: Bool)
-        /// Given back to bluetoothd, which has to answer first.
+        /// Released; bluetoothd has to answer first.
         case releasing(isGone: Bool)
     }
 
-    /// The policy's side.
+    /// The policy's request.
     package enum Request: Hashable, Sendable {
         case none
-        /// The route of calls is wanted there.
+        /// The route of calls is to be there.
         case open
         /// The policy waits for the end.
         case closing
-        /// The stream of the route has ended by itself; reported soon, as a headset that is switched off ends it first.
+        /// The stream of the route ended without a request; reported after a grace period, because a headset that is
+        /// switched off ends it first.
         case farewell(End, until: Instant)
     }
 
@@ -41,7 +42,7 @@ package struct MediaLink: Sendable {
         case requested, byHeadset, lost
     }
 
-    /// What the policy is told, later.
+    /// Report to the policy, sent later.
     package enum Report: Hashable, Sendable {
         case opened
         case refused, failed
@@ -51,61 +52,61 @@ package struct MediaLink: Sendable {
     package enum Action: Hashable, Sendable {
         /// `acquired` or `acquisitionFailed` answers.
         case acquire
-        /// Nobody wants any more what bluetoothd is being asked for: the answer comes soon.
+        /// The requested stream is no longer needed: the answer comes soon.
         case cancelAcquisition
         /// `released` answers.
         case release
         /// Hands the stream to the engine for the route: `routeBegan` or `routeRefused` answers.
         case beginRoute
-        /// The engine lets go of the route's stream: `streamLeft` answers.
+        /// Ask the engine to release the route's stream: `streamLeft` answers.
         case closeRoute
-        /// The engine may play on this headset, or may no more.
+        /// The engine may start, or must stop, playing on this headset.
         case streamsChanged
-        /// The same once this input has been carried out, because the engine may be in the midst of a change.
+        /// The same, after this input has been carried out, because the engine may be in the midst of a change.
         case lookAgain
         case report(Report)
-        /// Something is to be heard there and is not, for the error of this input.
+        /// Playback to the headset failed, because of this input's error.
         case failure
         case failureOver
-        /// The route has no stream, for the error of this input.
+        /// The route has no stream, because of this input's error.
         case noteRefusal
-        /// The stream of the route has ended by itself.
+        /// The stream of the route ended without a request.
         case noteLoss
-        /// What is shown of the headset is another.
+        /// The headset's published state changed.
         case changed
-        /// Call `deadlineReached` then, once; replaces an earlier one, nil cancels it.
+        /// Call `deadlineReached` at this time, once; replaces an earlier deadline, nil cancels it.
         case setDeadline(Instant?)
         /// Our own mistake.
         case fault(String)
     }
 
-    /// What has been played for as long counts as accepted.
+    /// Playback of this length counts as accepted.
     package static let steadyTime = Duration.seconds(10)
-    /// How long the profile may outlive the stream of a headset that goes away.
+    /// Grace period: the profile of a headset that goes away may outlive the stream this long.
     package static let farewellTime = Duration.milliseconds(100)
 
-    /// Before a headset is asked again that has refused or ended what is played there beside the calls: 1, 2, 4, then 8 s. One
-    /// that always does wants its silence, and may hear each attempt as a click.
+    /// Pause before playback beside the calls is retried on a headset that refused or ended it: 1, 2, 4, then 8 s. A headset
+    /// that always does so wants silence, and may make each attempt audible as a click.
     package static func retryPause(afterRefusals count: Int) -> Duration { .seconds(1 << min(max(count, 1) - 1, 3)) }
 
     package private(set) var state = State.released(afterDeath: false)
     package private(set) var request = Request.none
-    /// A2DP of the headset is up.
+    /// The headset's A2DP is up.
     package private(set) var isPresent = false
     package private(set) var isOutputWanted = false
-    /// A voice link is in use, or has been until just now.
+    /// A voice link is in use, or was until just now.
     package private(set) var isKeptBack = false
-    /// Nothing is played beside the calls there until then: the headset has refused or ended it.
+    /// No playback beside the calls until then: the headset has refused or ended it.
     package private(set) var restsUntil: Instant?
-    /// What the headset refused or ended beside the calls, one after the other.
+    /// Consecutive refusals or ends of playback beside the calls.
     private var refusals = 0
-    /// Since when something is played there beside the calls.
+    /// Start of the present playback beside the calls.
     private var playingSince: Instant?
     private var deadline: Instant?
 
     package init() {}
 
-    /// The engine has it.
+    /// User of the stream in the engine.
     package var user: User? {
         switch state {
         case .used(let user, _): user
@@ -113,7 +114,7 @@ package struct MediaLink: Sendable {
         }
     }
 
-    /// Sound goes to the headset, or is about to, or is just being ended.
+    /// Audio goes to the headset, or is about to start or end.
     package var isInUse: Bool {
         switch state {
         case .released: false
@@ -121,7 +122,7 @@ package struct MediaLink: Sendable {
         }
     }
 
-    /// Whether what is heard beside the calls may be played there.
+    /// Whether playback beside the calls is allowed.
     package var mayPlay: Bool {
         guard isPresent, restsUntil == nil, !isKeptBack, request != .open else { return false }
         return switch state {
@@ -134,7 +135,7 @@ package struct MediaLink: Sendable {
 
     private var isOutputDue: Bool { isOutputWanted && !isKeptBack && restsUntil == nil }
 
-    /// Every input ends here: the deadline if it changed.
+    /// Ends every input: adds the deadline if it changed.
     private mutating func finish(_ actions: [Action]) -> [Action] {
         var times = [restsUntil].compactMap { $0 }
         if case .farewell(_, let time) = request { times.append(time) }
@@ -154,7 +155,7 @@ package struct MediaLink: Sendable {
         if let time = restsUntil, time <= now {
             restsUntil = nil
             actions += step() + [.streamsChanged]
-            // What was to be heard there is over.
+            // Playback there is no longer wanted.
             if !isOutputWanted { actions.append(.failureOver) }
         }
         return finish(actions)
@@ -169,7 +170,7 @@ package struct MediaLink: Sendable {
         return finish(step())
     }
 
-    /// A2DP is down: what was acquired is dead. The policy is told so; it waits for nothing more.
+    /// Handles the loss of A2DP: an acquired stream is dead. The policy receives the report and waits for nothing more.
     package mutating func vanished() -> [Action] {
         isPresent = false
         request = .none
@@ -178,7 +179,7 @@ package struct MediaLink: Sendable {
         return finish((isRoute ? [.closeRoute] : []) + step())
     }
 
-    /// The headset, or bluetoothd, has stopped what was acquired; the socket does not say so.
+    /// Handles a stream that the headset or bluetoothd has stopped; the socket does not report that.
     package mutating func stopped(at now: Instant) -> [Action] {
         switch state {
         case .used(.route, isDead: false):
@@ -192,7 +193,7 @@ package struct MediaLink: Sendable {
         }
     }
 
-    /// - Parameter isHeld: false when it was suspended since bluetoothd answered.
+    /// - Parameter isHeld: false when the stream was suspended after bluetoothd answered.
     package mutating func acquired(isHeld: Bool, at now: Instant) -> [Action] {
         guard case .acquiring(let isGone) = state else { return finish([.fault("a stream that nobody asked for")]) }
         state = .held(isDead: isGone)
@@ -200,7 +201,7 @@ package struct MediaLink: Sendable {
         return finish([.failureOver, .changed] + step())
     }
 
-    /// - Parameter isCancelled: as it was asked.
+    /// - Parameter isCancelled: at our request.
     package mutating func acquisitionFailed(isCancelled: Bool, at now: Instant) -> [Action] {
         guard case .acquiring(let isGone) = state else { return finish([.fault("a refusal that nobody asked for")]) }
         state = .released(afterDeath: isGone)
@@ -221,13 +222,13 @@ package struct MediaLink: Sendable {
 
     // MARK: The policy
 
-    /// The policy wants calls there.
+    /// Handles the policy's request for calls on this headset.
     package mutating func openRequested() -> [Action] {
         request = .open
         return finish([.streamsChanged] + step())
     }
 
-    /// The policy wants calls there no more: `.report` says `.closed`.
+    /// Handles the policy's request to end calls there: `.report` answers `.closed`.
     package mutating func closeRequested() -> [Action] {
         request = .closing
         let isRoute = user == .route
@@ -236,7 +237,7 @@ package struct MediaLink: Sendable {
 
     // MARK: Beside the calls
 
-    /// A voice link is about to be used: what is heard beside the calls waits until `resume`.
+    /// Suspends playback beside the calls until `resume`, because a voice link is about to be used.
     package mutating func keepBack() -> [Action] {
         guard !isKeptBack else { return finish([]) }
         isKeptBack = true
@@ -249,13 +250,13 @@ package struct MediaLink: Sendable {
         return finish([.streamsChanged] + step())
     }
 
-    /// Something is to be heard there beside the calls, or no more. The step towards it is `takeStep`, when the caller can.
+    /// Starts or stops playback beside the calls. The caller performs the step towards it with `takeStep`, when it can.
     ///
-    /// - Returns: nil when that is nothing new.
+    /// - Returns: nil when nothing changes.
     package mutating func setOutputWanted(_ isWanted: Bool) -> [Action]? {
         guard isOutputWanted != isWanted else { return nil }
         isOutputWanted = isWanted
-        // While it rests after a failure nothing is wanted of it, and the failure stands.
+        // During the pause after a failure nothing is done, and the failure stays reported.
         return finish(!isWanted && restsUntil == nil ? [.failureOver] : [])
     }
 
@@ -263,9 +264,9 @@ package struct MediaLink: Sendable {
 
     // MARK: The engine
 
-    /// The engine takes the stream for what is heard beside the calls.
+    /// Hands the stream to the engine for playback beside the calls.
     ///
-    /// - Returns: false when it may not.
+    /// - Returns: false when it is not allowed.
     package mutating func takeForOutput(at now: Instant) -> Bool {
         guard state == .held(isDead: false), mayPlay else { return false }
         state = .used(.output, isDead: false)
@@ -275,7 +276,7 @@ package struct MediaLink: Sendable {
 
     package mutating func routeBegan() -> [Action] { finish([.report(.opened)]) }
 
-    /// The engine does not take the stream.
+    /// Handles the engine's refusal of the stream.
     package mutating func routeRefused() -> [Action] {
         guard case .used(.route, let isDead) = state else { return finish([.fault("no route was begun")]) }
         state = .held(isDead: isDead)
@@ -283,14 +284,14 @@ package struct MediaLink: Sendable {
         return finish([.report(.failed)] + step())
     }
 
-    /// The engine has let go of the stream.
+    /// Handles the engine's release of the stream.
     package mutating func streamLeft() -> [Action] {
         guard case .used(_, let isDead) = state else { return finish(step()) }
         state = .held(isDead: isDead)
         return finish(step())
     }
 
-    /// The engine cannot go on with the stream and lets go of it: `streamLeft` comes.
+    /// Handles a stream that the engine cannot continue and releases: `streamLeft` follows.
     package mutating func streamFailed(isRoute: Bool, by end: End, at now: Instant) -> [Action] {
         die()
         return finish(isRoute ? routeLost(end, at: now) : rest(at: now))
@@ -311,9 +312,9 @@ package struct MediaLink: Sendable {
             return ended() + [.lookAgain]
         case .released(let isAfterDeath):
             state = .released(afterDeath: false)
-            // What waited for the end of the dead one may have given up looking.
+            // Users that waited for the end of the dead stream may have stopped looking.
             var actions: [Action] = isAfterDeath ? [.lookAgain] : []
-            // The policy's link is over, whatever else is played there.
+            // The policy's link has ended, whatever else is played there.
             actions += ended()
             if isPresent, request == .open || isOutputDue {
                 state = .acquiring(isGone: false)
@@ -333,7 +334,7 @@ package struct MediaLink: Sendable {
         return [.release]
     }
 
-    /// Nothing goes to the headset for the route any more.
+    /// Reports that no more audio goes to the headset for the route.
     private mutating func ended() -> [Action] {
         guard request == .closing else { return [] }
         request = .none
@@ -357,14 +358,14 @@ package struct MediaLink: Sendable {
 
     private mutating func routeLost(_ end: End, at now: Instant) -> [Action] {
         switch request {
-        // One end is told: that which the policy asked for.
+        // Only one end is reported: the one that the policy requested.
         case .closing: break
         case .none, .open, .farewell: request = .farewell(end, until: now.advanced(by: Self.farewellTime))
         }
         return [.noteLoss]
     }
 
-    /// Nothing is played beside the calls there for a while. The end of a stream is told by bluetoothd and by the socket.
+    /// Pauses playback beside the calls. Both bluetoothd and the socket may report the end of a stream.
     private mutating func rest(at now: Instant) -> [Action] {
         guard restsUntil == nil else { return [] }
         if let since = playingSince, since.duration(to: now) > Self.steadyTime { refusals = 0 }

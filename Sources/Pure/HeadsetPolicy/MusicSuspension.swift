@@ -1,22 +1,22 @@
 package import BluetoothTypes
 
-/// Whose music makes room for calls, and when it comes back: with the first audio link of a call, and some time after the
-/// last call (docs/inside/Routing.md §11), so that calls which follow each other do not bounce it.
+/// Decides whose music makes room for calls, and when it resumes: suspended with the first audio link of a call, resumed
+/// some time after the last call (docs/inside/Routing.md §11), so that consecutive calls do not make it stutter.
 ///
-/// A value: facts and times in, actions out, which the caller runs in order.
+/// A value: facts and times in, actions out, which the caller performs in order.
 package struct MusicSuspension: Sendable {
     package enum Action: Equatable, Sendable {
         case pausePlayers, resumePlayers
         case suspend(BluetoothAddress), restore(BluetoothAddress)
-        /// Replaces an earlier one; nil takes it back.
+        /// Replaces an earlier deadline; nil cancels it.
         case setDeadline(Instant?)
     }
 
     private enum State {
         case idle
-        /// The headsets whose music was suspended, in that order.
+        /// Headsets whose music was suspended, in order.
         case suspended([BluetoothAddress])
-        /// There is no call any more.
+        /// No call is left.
         case restoring([BluetoothAddress], Instant)
     }
 
@@ -28,7 +28,7 @@ package struct MusicSuspension: Sendable {
         self.delay = delay
     }
 
-    /// A headset's audio link is about to be opened, by whomever.
+    /// Handles an audio link that is about to be opened, whichever side opens it.
     package mutating func linkOpening(_ address: BluetoothAddress, hasCalls: Bool, at now: Instant) -> [Action] {
         var actions: [Action] = []
         var headsets: [BluetoothAddress]
@@ -49,7 +49,7 @@ package struct MusicSuspension: Sendable {
         return hasCalls ? actions : actions + callsChanged(false, at: now)
     }
 
-    /// A call has begun, or one is over.
+    /// Handles the beginning or the end of calls.
     package mutating func callsChanged(_ areThere: Bool, at now: Instant) -> [Action] {
         switch (state, areThere) {
         case (.suspended(let headsets), false):
@@ -63,7 +63,7 @@ package struct MusicSuspension: Sendable {
         }
     }
 
-    /// The policy hands a headset back to its music.
+    /// Handles the policy's return of a headset to its music.
     package mutating func restoreDue(_ address: BluetoothAddress) -> [Action] {
         switch state {
         case .idle, .suspended: return []
@@ -83,7 +83,7 @@ package struct MusicSuspension: Sendable {
         }
     }
 
-    /// Gives everything back at once.
+    /// Resumes everything at once.
     package mutating func end() -> [Action] {
         switch state {
         case .idle: return []

@@ -1,16 +1,16 @@
 package import BluetoothTypes
 import HandsFree
 
-/// Which devices a pairing window is for, and the PIN for those that want one.
+/// Devices that a pairing window admits, and the PIN for those that require one.
 package struct PairingRules: Equatable, Sendable {
     /// An entry of the list.
     package enum Allowed: Equatable, Sendable {
         case address(BluetoothAddress)
-        /// The name that the device gives itself, with `*` and `?`; the case of letters does not matter.
+        /// The device's own name, with `*` and `?`; the case of letters does not matter.
         case name(String)
     }
 
-    /// What cannot be a rule, and what is accepted.
+    /// An invalid rule, and what is accepted.
     package struct Refusal: Error, Equatable, CustomStringConvertible {
         package let description: String
 
@@ -29,7 +29,7 @@ package struct PairingRules: Equatable, Sendable {
     package let allowed: [Allowed]
     package let pin: String?
 
-    /// - Throws: `Refusal` for an entry or a PIN that cannot be.
+    /// - Throws: `Refusal` for an invalid entry or PIN.
     package init(allow: [String] = [], pin: String? = nil) throws(Refusal) {
         guard allow.count <= Self.mostEntries else {
             throw Refusal("allow has \(allow.count) entries; accepted: at most \(Self.mostEntries)")
@@ -48,7 +48,7 @@ package struct PairingRules: Equatable, Sendable {
         self.pin = pin
     }
 
-    /// Nil for what is neither an address nor a pattern.
+    /// Nil for text that is neither an address nor a pattern.
     package static func entry(_ text: String) -> Allowed? {
         if let address = BluetoothAddress(text) { return .address(address) }
         guard TextPattern(text) != nil, text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
@@ -57,7 +57,7 @@ package struct PairingRules: Equatable, Sendable {
         return .name(text)
     }
 
-    /// - Parameter name: as the device gives it; nil: not known yet.
+    /// - Parameter name: the device's own name; nil if not known yet.
     package func allows(_ address: BluetoothAddress, name: String?) -> Bool {
         allowed.isEmpty
             || allowed.contains { entry in
@@ -68,7 +68,7 @@ package struct PairingRules: Equatable, Sendable {
             }
     }
 
-    /// The addresses, when the list has nothing else.
+    /// The addresses, if the list contains nothing else.
     package var onlyAddresses: [BluetoothAddress]? {
         var addresses: [BluetoothAddress] = []
         for case .address(let address) in allowed { addresses.append(address) }

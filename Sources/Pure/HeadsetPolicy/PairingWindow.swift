@@ -1,19 +1,19 @@
 package import BluetoothTypes
 
-/// The time in which headsets may be paired: looks for an allowed one, has it paired, trusted and connected, and lets an allowed
-/// one begin the pairing itself. It ends with the first that is paired, or when its time is over.
+/// Period in which headsets may be paired: searches for an allowed one, pairs, trusts and connects it, and lets an allowed
+/// one begin the pairing itself. It ends with the first paired headset, or at its deadline.
 ///
-/// A value: facts and times in, actions out, which the caller runs in order. It searches and pages only while there is no call. A
-/// search without a window (`scan`) is part of it, because there is one radio.
+/// A value: facts and times in, actions out, which the caller performs in order. It searches and pages only while there is
+/// no call. A search without a window (`scan`) is part of it, because there is one radio.
 package struct PairingWindow: Sendable {
-    /// What bluetoothd knows of a device.
+    /// bluetoothd's facts about a device.
     package struct Device: Equatable, Sendable {
         package let address: BluetoothAddress
-        /// As it calls itself.
+        /// The device's own name.
         package let name: String?
-        /// dBm; nil: the present search has not found it.
+        /// dBm; nil: not found by the present search.
         package let rssi: Int?
-        /// Whether it is one that can play sound; nil: it has not said what it is.
+        /// Whether it can play sound; nil: not announced yet.
         package let isAudio: Bool?
         package let isPaired: Bool
 
@@ -29,10 +29,10 @@ package struct PairingWindow: Sendable {
     }
 
     package struct Result: Equatable, Sendable {
-        /// Nil: of none in particular.
+        /// Nil without a particular device.
         package let address: BluetoothAddress?
         package let outcome: PairingOutcome
-        /// For people; empty: nothing to add.
+        /// For display; empty if there is nothing to add.
         package let reason: String
 
         package init(address: BluetoothAddress?, outcome: PairingOutcome, reason: String) {
@@ -44,23 +44,23 @@ package struct PairingWindow: Sendable {
 
     package enum Action: Equatable, Sendable {
         case startDiscovery, stopDiscovery
-        /// These three come back as `answered` with their number.
+        /// These three are answered by `answered` with their number.
         case pair(BluetoothAddress, number: Int)
         case trust(BluetoothAddress, number: Int)
         case connect(BluetoothAddress, number: Int)
         case cancelPairing(BluetoothAddress)
-        /// Takes back the bond of one that was paired and is not allowed.
+        /// Removes the bond of a device that was paired but is not allowed.
         case dropBond(BluetoothAddress)
         /// A line for the log.
         case audit(String)
-        /// Replaces an earlier one.
+        /// Replaces an earlier deadline.
         case setDeadline(Instant)
-        /// Gives back the agent and the adapter.
+        /// Releases the agent and the adapter.
         case close
         case finished(Result)
     }
 
-    /// How a pairing step ended.
+    /// Result of a pairing step.
     package enum Answer: Equatable, Sendable {
         case done
         case failed(String)
@@ -95,9 +95,9 @@ package struct PairingWindow: Sendable {
     package struct Open {
         package let rules: PairingRules
         package let deadline: Instant
-        /// Without a list nothing is chosen before: then the strongest is.
+        /// Without a list no device is chosen before this time: then the strongest is.
         package let survey: Instant
-        /// Those that were paired, or have been seen to be.
+        /// Devices that were paired at the start, or have been paired since.
         package var paired: Set<BluetoothAddress>
         package var attempts: [BluetoothAddress: Attempt] = [:]
         package var failure: (address: BluetoothAddress, reason: String)?
@@ -105,13 +105,13 @@ package struct PairingWindow: Sendable {
         package var step = Step.looking
     }
 
-    /// How often one device is tried.
+    /// Maximum attempts per device.
     package static let attempts = 3
     package static let retryPause = Duration.seconds(5)
     package static let survey = Duration.seconds(5)
-    /// After a search could not be begun.
+    /// Delay after a search that could not be started.
     package static let discoveryPause = Duration.seconds(2)
-    /// Lines in the log about refused devices, in one window.
+    /// Maximum log lines about refused devices in one window.
     package static let mostRefusals = 50
 
     private var open: Open?
@@ -131,15 +131,15 @@ package struct PairingWindow: Sendable {
         return .pairing
     }
 
-    /// When the window's time is over.
+    /// End of the window's time.
     package var deadline: Instant? { open?.deadline }
 
-    /// Whether something looks for devices, or would without the call.
+    /// Whether a search runs, or would run without the call.
     package var isSearching: Bool { open != nil || scanEnd != nil }
 
     // MARK: What is asked
 
-    /// Opens it. One that is open goes on as it is: the caller asks `state` first.
+    /// Opens the window. An open one continues unchanged: the caller checks `state` first.
     ///
     /// - Parameter who: for the log.
     package mutating func open(
@@ -154,7 +154,7 @@ package struct PairingWindow: Sendable {
         return [.audit("window opened by \(who) for \(duration.milliseconds / 1000) s: \(rules)\(pin)")] + settle(now)
     }
 
-    /// Ends it; a pairing under way is given up.
+    /// Closes the window; a pairing in progress is cancelled.
     package mutating func close(by who: String, at now: Instant) -> [Action] {
         guard let open else { return [] }
         var actions: [Action] = []
@@ -163,7 +163,7 @@ package struct PairingWindow: Sendable {
             + finish(Result(address: open.step.address, outcome: .cancelled, reason: "closed by \(who)"), now)
     }
 
-    /// bluetoothd has gone, or the adapter: everything ends.
+    /// Ends everything, because bluetoothd or the adapter has gone.
     package mutating func lost(_ what: String, at now: Instant) -> [Action] {
         isDiscovering = false
         scanEnd = nil
@@ -172,7 +172,7 @@ package struct PairingWindow: Sendable {
         return finish(Result(address: open.step.address, outcome: .failed, reason: what), now)
     }
 
-    /// Searches for devices, beside a window or without one.
+    /// Searches for devices, during a window or without one.
     package mutating func scan(for duration: Duration, by who: String, at now: Instant) -> [Action] {
         scanEnd = now.advanced(by: duration)
         return [.audit("search by \(who) for \(duration.milliseconds / 1000) s")] + settle(now)
@@ -180,7 +180,7 @@ package struct PairingWindow: Sendable {
 
     // MARK: What happens
 
-    /// - Parameter devices: all that bluetoothd knows, ordered by address.
+    /// - Parameter devices: all devices known to bluetoothd, ordered by address.
     package mutating func update(_ devices: [Device], hasCall: Bool, at now: Instant) -> [Action] {
         self.devices = devices
         self.hasCall = hasCall
@@ -189,7 +189,7 @@ package struct PairingWindow: Sendable {
 
     package mutating func deadlineReached(at now: Instant) -> [Action] { settle(now) }
 
-    /// bluetoothd does not search; that is tried again.
+    /// Handles a search that bluetoothd did not start; it is retried.
     package mutating func discoveryFailed(_ reason: String, at now: Instant) -> [Action] {
         guard isDiscovering else { return [] }
         isDiscovering = false
@@ -197,7 +197,7 @@ package struct PairingWindow: Sendable {
         return [.audit("bluetoothd does not search: \(reason)")] + settle(now)
     }
 
-    /// The outcome of `pair`, `trust` or `connect`.
+    /// Handles the outcome of `pair`, `trust` or `connect`.
     package mutating func answered(_ number: Int, _ answer: Answer, at now: Instant) -> [Action] {
         guard var open, open.step.number == number else { return [] }
         switch open.step {
@@ -228,7 +228,7 @@ package struct PairingWindow: Sendable {
         }
     }
 
-    /// bluetoothd asks whether a device may do something.
+    /// Handles bluetoothd's question whether a device may do something.
     package mutating func asked(
         _ address: BluetoothAddress, _ request: PairingRequest, at now: Instant
     ) -> (answer: PairingAnswer, actions: [Action]) {
@@ -240,7 +240,7 @@ package struct PairingWindow: Sendable {
             return (.reject(reason: reason), line)
         }
         let line = Action.audit("\(title(address)) is allowed \(Self.word(request))")
-        // One that has begun by itself is not paged meanwhile.
+        // A device that has begun the pairing is not paged meanwhile.
         open?.attempts[address, default: Attempt(notBefore: now)].notBefore = now.advanced(by: Self.retryPause)
         if case .pin = request, let pin = open?.rules.pin { return (.pin(pin), [line]) }
         return (.accept, [line])
@@ -329,10 +329,9 @@ package struct PairingWindow: Sendable {
         return finish(Result(address: failure.address, outcome: .timedOut, reason: failure.reason), now)
     }
 
-    /// Those that are paired since the window is open, and that it does not allow.
+    /// Removes devices paired during the window that it does not allow.
     ///
-    /// Where neither side has a display the kernel lets whoever begins pair with an adapter that is pairable, and asks nobody: the
-    /// agent hears nothing of it.
+    /// If neither side has a display, the kernel lets any initiator pair with a pairable adapter without asking the agent.
     private mutating func dropStrangers() -> [Action] {
         guard let open else { return [] }
         var actions: [Action] = []
@@ -345,15 +344,15 @@ package struct PairingWindow: Sendable {
         return actions
     }
 
-    /// Why a window of these rules does not let a device in; nil: it does.
+    /// Reason why a window with these rules does not admit a device; nil if it does.
     private func disqualification(_ address: BluetoothAddress, _ rules: PairingRules) -> String? {
         let device = devices.first { $0.address == address }
         guard rules.allows(address, name: device?.name) else { return "not on the list" }
-        // Whom the list names is believed as long as it says nothing else.
+        // A device named in the list is admitted unless it announces otherwise.
         return device?.isAudio ?? !rules.allowed.isEmpty ? nil : "no audio device"
     }
 
-    /// Takes on a device that has begun the pairing itself.
+    /// Continues with a device that began the pairing itself.
     private mutating func adopt() -> [Action]? {
         guard let open,
             let device = devices.first(where: {
@@ -364,7 +363,7 @@ package struct PairingWindow: Sendable {
         return [.audit("\(device.title) is paired, which it began itself")] + trust(device.address)
     }
 
-    /// Of those that are allowed and were found, the one that was tried least, then the strongest.
+    /// Chooses from the allowed devices found the one tried least often, then the strongest.
     private mutating func choose(_ now: Instant) -> [Action] {
         guard let open, !hasCall, now >= open.survey else { return [] }
         func rank(_ device: Device) -> (Int, Int) {

@@ -1,7 +1,7 @@
 package import BluetoothTypes
 
-/// Tells a double press from two short ones. Headsets send presses without their length, so that a short one is known only
-/// when the time for the second is over; keys whose double press means nothing do not wait for it.
+/// Distinguishes a double press from two short ones. Headsets send presses without their length, so a short one is known
+/// only when the time for a second has passed; keys without a function for double presses do not wait for it.
 package struct PressRecogniser: Equatable, Sendable {
     package struct Press: Hashable, Sendable {
         package let address: BluetoothAddress
@@ -13,7 +13,7 @@ package struct PressRecogniser: Equatable, Sendable {
         }
     }
 
-    /// From the first press to the second.
+    /// Maximum time from the first press to the second.
     package static let doubleInterval = Duration.milliseconds(400)
 
     private struct Waiting: Equatable {
@@ -25,17 +25,17 @@ package struct PressRecogniser: Equatable, Sendable {
     private let doubles: Set<ButtonKey>
     private var waiting: Waiting?
 
-    /// - Parameter doubles: keys whose double press is something of its own.
+    /// - Parameter doubles: keys with a separate function for double presses.
     package init(doubles: Set<ButtonKey>) {
         self.doubles = doubles
     }
 
-    /// When `deadlineReached` is to be called; nil: not at all.
+    /// Next time for `deadlineReached`; nil for none.
     package var deadline: Instant? { waiting?.until }
 
-    /// A key was pressed, and let go.
+    /// Handles a key that was pressed and released.
     ///
-    /// - Returns: what is known with that, in order.
+    /// - Returns: the recognised presses, in order.
     package mutating func pressed(_ key: ButtonKey, at address: BluetoothAddress, now: Instant) -> [Press] {
         var known = deadlineReached(at: now)
         if let first = waiting, first.address == address, first.key == key {
@@ -48,7 +48,7 @@ package struct PressRecogniser: Equatable, Sendable {
         return known
     }
 
-    /// The headset itself says that a key was held.
+    /// Handles a key that the headset reports as held.
     package mutating func held(_ key: ButtonKey, at address: BluetoothAddress, now: Instant) -> [Press] {
         let known = flush()
         return known + [Press(address, key, .long)]

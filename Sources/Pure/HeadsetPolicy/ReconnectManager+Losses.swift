@@ -1,8 +1,9 @@
 package import BluetoothTypes
 
-// Headsets that come and go, and what that means.
+// Headsets that come and go, and the reasons.
 extension ReconnectManager {
-    /// Its adapter or bluetoothd has gone, it is not served any more, or not trusted: that is nobody's wish and no loss.
+    /// Handles a headset whose adapter or bluetoothd has gone, or that is no longer served or trusted: neither intended nor
+    /// a loss.
     package mutating func vanish(_ address: BluetoothAddress, _ now: Instant) -> [Action] {
         guard var record = records[address], record.isKnown else { return [] }
         var actions: [Action] = []
@@ -27,14 +28,14 @@ extension ReconnectManager {
         var record = records[address] ?? Record()
         var actions: [Action] = []
         if !record.isKnown {
-            // The adapter is back, or the board was started: also those are paged that said good-bye before. A daemon that
-            // was only started again still knows of them.
+            // The adapter is back, or the board has started: headsets that had disconnected themselves are paged as well. A
+            // daemon that was only restarted still remembers them.
             if record.wasKnown, record.memory.left == .byHeadset {
                 record.memory.left = nil
                 actions.append(.keep)
             }
             if !record.wasKnown, let quarantine = record.memory.quarantine {
-                // Of before a restart of the daemon.
+                // From before a restart of the daemon.
                 actions.append(.quarantine(address, losses: 0, until: quarantine))
             }
             record.isKnown = true
@@ -59,7 +60,7 @@ extension ReconnectManager {
                 records[address]?.reason = nil
                 records[address]?.dismissedAt = nil
                 records[address]?.freedAt = nil
-                // It is near, and tries by itself.
+                // It is near and tries to connect.
                 if !isPaging(address) {
                     records[address]?.failures = 0
                     records[address]?.notBefore = now.advanced(by: settings.first)
@@ -104,7 +105,7 @@ extension ReconnectManager {
         record.staysAt = nil
         let wasUp = record.hasBeenUp
         record.hasBeenUp = false
-        // Of pairing, or of a page, nothing is left behind; and nobody tells wishes while nothing is served.
+        // Pairing and pages do not count as losses, nor does any end while nothing is served.
         guard wasUp, isActive else {
             record.hadVoice = false
             if !isPaging(address) { record.notBefore = max(record.notBefore, now.advanced(by: settings.first)) }
@@ -119,26 +120,26 @@ extension ReconnectManager {
         return countLoss(of: address, now) + waitAction(of: address)
     }
 
-    /// The wish behind the end of a connection, as far as it is known; nil: there is none.
+    /// Intention behind the end of a connection, as far as known; nil for none.
     private func wish(_ record: Record, _ now: Instant) -> Left? {
         func isRecent(_ time: Instant?, _ patience: Duration) -> Bool {
             time.map { $0.advanced(by: patience) >= now } ?? false
         }
         if isRecent(record.freedAt, Self.linkPatience) { return nil }
-        // bluetoothd first asks for the profiles to be closed and ends the link two seconds later.
+        // bluetoothd first requests the closing of the profiles and ends the link two seconds later.
         if isRecent(record.dismissedAt, Self.linkPatience) { return .byHand }
         guard let (reason, time) = record.reason, isRecent(time, Self.reasonPatience) else { return nil }
         switch reason {
         case .local:
-            // The kernel ends a link that nobody uses any more in our name. Who disconnects a headset here on purpose has it
-            // told to the hands-free profile, so that its end without that was the headset's own, or ours.
+            // The kernel ends an unused link in our name. An intended disconnection on this machine is also reported to the
+            // hands-free profile, so an end without that report was the headset's own, or ours.
             return record.hadVoice ? .byHeadset : .byHand
         case .remote: return .byHeadset
         case .timeout, .authentication, .suspend, .unknown: return nil
         }
     }
 
-    /// The reason came after the loss.
+    /// Judges the loss again, because its reason arrived later.
     package mutating func judgeAgain(_ address: BluetoothAddress, _ now: Instant) -> [Action] {
         guard let record = records[address], record.presence == .away, let lostAt = record.lostAt,
             lostAt.advanced(by: Self.reasonPatience) >= now, record.memory.left != .byHand,
@@ -168,7 +169,7 @@ extension ReconnectManager {
         return actions
     }
 
-    /// One that comes and goes is left alone for a while.
+    /// Counts losses; a headset that comes and goes is left alone for a while.
     private mutating func countLoss(of address: BluetoothAddress, _ now: Instant) -> [Action] {
         guard var record = records[address] else { return [] }
         defer { records[address] = record }

@@ -1,14 +1,14 @@
 package import BluetoothTypes
 
-// Who is paged next.
+// Choice of the next headset to page.
 extension ReconnectManager {
-    /// Takes the next step, and says when to look again.
+    /// Takes the next step, and sets the next deadline.
     package mutating func settle(_ now: Instant) -> [Action] {
         var actions = endQuarantines(now)
         switch state {
         case .paging(let address, let number, let isCancelled):
-            // A call goes first, and a headset that may no longer be paged is not. Once the headset has connected there is no
-            // page to give up: bluetoothd would disconnect it, while its other profiles still come up.
+            // A call has priority, and a headset that may no longer be paged is skipped. Once the headset has connected
+            // there is no page to cancel: bluetoothd would disconnect it while its other profiles are still being set up.
             let isOver = !isActive || !settings.isOn || records[address]?.isKnown != true
             if !isCancelled, isBusy || isOver, records[address]?.presence ?? .away == .away {
                 state = .paging(address, number: number, isCancelled: true)
@@ -41,12 +41,12 @@ extension ReconnectManager {
         return actions
     }
 
-    /// Whether a headset may be paged, if it is its turn.
+    /// Whether a headset may be paged in its turn.
     private func isWanted(_ record: Record) -> Bool {
         record.isKnown && record.presence == .away && record.memory.left == nil && record.memory.quarantine == nil
     }
 
-    /// A link is being set up, which a page would be in the way of.
+    /// Whether a link is being set up, which a page would disturb.
     private func isNegotiating(_ record: Record, _ now: Instant) -> Bool {
         switch record.presence {
         case .away, .up: false
@@ -65,8 +65,8 @@ extension ReconnectManager {
         return .page(address, number: number, attempt: record.failures + 1)
     }
 
-    /// Those that were tried least, so that no one waits for ever for one that is gone for good; of them those of the list
-    /// first, then those that were used last; the address decides between equals.
+    /// Order of pages: least attempts first, so that none waits forever for one that is gone for good; then the order of the
+    /// list, then the most recently used; the address decides between equals.
     private func comesBefore(_ left: BluetoothAddress, _ right: BluetoothAddress) -> Bool {
         func rank(_ address: BluetoothAddress) -> (Int, Int, Int, BluetoothAddress) {
             let place = settings.order.firstIndex(of: address) ?? settings.order.count
@@ -86,11 +86,11 @@ extension ReconnectManager {
                 }
             }
         }
-        // The end of a profile's set-up shows in the facts.
+        // The facts report the end of a profile's set-up.
         let isComingUp = records.values.contains { $0.presence == .comingUp }
         if settings.isOn, isActive, !isBusy, !isComingUp, case .idle = state {
             let turns = records.values.filter { isWanted($0) }.map(\.notBefore)
-            // A set-up that does not end by itself is waited for only so long.
+            // Limited wait for a set-up that does not end.
             let ends = records.values.filter { $0.presence == .linked && isNegotiating($0, now) }
                 .map { $0.linkedAt.advanced(by: Self.linkPatience) }
             if let turn = turns.min() { times.append(([turn, quietUntil] + ends).max() ?? turn) }

@@ -1,26 +1,26 @@
 package import BluetoothTypes
 
-/// Decides when headsets that are known and away are paged (docs/inside/Interop.md no. 8, C8, C12, C16).
+/// Decides when known headsets that are away are paged (docs/inside/Interop.md no. 8, C8, C12, C16).
 ///
-/// A value, one for all headsets: facts and times in, actions out, which the caller runs in order. Headsets that were lost are
-/// paged, one at a time, less often each time; those that somebody disconnected are left alone, and so are for a while those
-/// that come and go. While there is a call nothing is paged, because a page keeps the controller busy for 5 s.
+/// A value, one for all headsets: facts and times in, actions out, which the caller performs in order. Lost headsets are
+/// paged, one at a time, with growing intervals; headsets that somebody disconnected are left alone, and so are for a while
+/// those that come and go. During a call nothing is paged, because a page keeps the controller busy for 5 s.
 package struct ReconnectManager: Sendable {
     package enum Presence: Equatable, Sendable {
         case away
-        /// There is a radio link, and none of its profiles.
+        /// A radio link without profiles.
         case linked
         /// A profile is being set up.
         case comingUp
-        /// A profile that is served here is up.
+        /// A profile served here is up.
         case up
     }
 
-    /// What is so now with one headset that is paired, trusted and served here.
+    /// Present facts of one headset that is paired, trusted and served here.
     package struct Fact: Equatable, Sendable {
         package let address: BluetoothAddress
         package let presence: Presence
-        /// Its hands-free or headset profile is up, not A2DP alone.
+        /// Its hands-free or headset profile is up, not only A2DP.
         package let hasVoice: Bool
 
         package init(_ address: BluetoothAddress, _ presence: Presence, hasVoice: Bool = true) {
@@ -30,18 +30,18 @@ package struct ReconnectManager: Sendable {
         }
     }
 
-    /// Why a headset is not paged although it is away.
+    /// Reason why a headset is not paged although it is away.
     package enum Left: String, Equatable, Sendable {
-        /// Somebody disconnected it on this machine: it stays away until it connects by itself or somebody connects it.
+        /// Somebody disconnected it on this machine: it stays away until it connects or somebody connects it.
         case byHand = "hand"
-        /// It said good-bye, as when it is switched off: it pages us when it is back. Paged again only after the adapter was
-        /// away or the board was started.
+        /// It disconnected itself, for example when switched off: it pages us when it returns. It is paged again only after
+        /// the adapter was away or the board was started.
         case byHeadset = "headset"
     }
 
-    /// What is kept of a headset over restarts of the daemon.
+    /// Data about a headset kept over restarts of the daemon.
     package struct Memory: Equatable, Sendable {
-        /// The larger, the later it was used; 0: never.
+        /// Higher for later use; 0: never used.
         package var used = 0
         package var left: Left?
         package var quarantine: Instant?
@@ -54,52 +54,52 @@ package struct ReconnectManager: Sendable {
     }
 
     package enum Outcome: Equatable, Sendable {
-        /// bluetoothd says that it is connected.
+        /// bluetoothd reports that it is connected.
         case done
-        /// Somebody else is connecting it.
+        /// Another program is connecting it.
         case inProgress
-        /// It was given up because of `cancel`.
+        /// Ended by `cancel`.
         case cancelled
-        /// The pairing is not valid any more: paged as seldom as can be.
+        /// The pairing is no longer valid: paged at the longest interval.
         case notPaired
-        /// bluetoothd or the adapter has gone: nothing was tried.
+        /// bluetoothd or the adapter has gone: no attempt was made.
         case notTried
         case failed
     }
 
     package enum Action: Equatable, Sendable {
-        /// The outcome comes back as `answered` with this number.
+        /// The outcome is returned by `answered` with this number.
         case page(BluetoothAddress, number: Int, attempt: Int)
-        /// Give the page up that is under way; its outcome comes all the same.
+        /// Cancel the page in progress; its outcome still follows.
         case cancel(BluetoothAddress)
-        /// It will be paged, not before then.
+        /// The headset will be paged, but not before then.
         case wait(BluetoothAddress, until: Instant)
-        /// It was paged, and is up.
+        /// The page succeeded, and the headset is up.
         case returned(BluetoothAddress)
         case leave(BluetoothAddress, Left)
-        /// A problem begins, or goes on until later; `losses` within `ReconnectManager.window`.
+        /// Raises or extends an alarm; `losses` within `ReconnectManager.window`.
         case quarantine(BluetoothAddress, losses: Int, until: Instant)
-        /// Ends `quarantine`.
+        /// Clears the alarm of `quarantine`.
         case release(BluetoothAddress)
-        /// `memories` are different, which is for the caller to keep.
+        /// `memories` have changed, and the caller stores them.
         case keep
-        /// Replaces an earlier one.
+        /// Replaces an earlier deadline.
         case setDeadline(Instant)
     }
 
-    /// What the configuration says.
+    /// Settings from the configuration.
     package struct Settings: Equatable, Sendable {
         package var isOn: Bool
-        /// From the loss of a headset to its first page.
+        /// Time from the loss of a headset to its first page.
         package var first: Duration
-        /// The longest time between two pages of a headset: each is twice as long as the one before.
+        /// Maximum interval between two pages of a headset; each interval is twice the previous one.
         package var longest: Duration
         /// Losses within `ReconnectManager.window` that lead to quarantine.
         package var losses: Int
         package var quarantine: Duration
-        /// Between a page, or a call, and the next page: headsets that page us are heard then.
+        /// Time between a page, or a call, and the next page, in which headsets can page us.
         package var gap: Duration
-        /// Headsets that come before the others, best first.
+        /// Headsets that precede the others, best first.
         package var order: [BluetoothAddress]
 
         package init(
@@ -116,21 +116,21 @@ package struct ReconnectManager: Sendable {
         }
     }
 
-    /// What a headset is to this machine while it is away.
+    /// State of an absent headset.
     package enum Standing: String, Equatable, Sendable {
         case none = ""
         case waiting, paging, leftAlone, quarantined
     }
 
-    /// In which losses are counted.
+    /// Period in which losses are counted.
     package static let window = Duration.seconds(120)
-    /// How long a headset has to stay to be let out of quarantine.
+    /// Time for which a headset has to stay to leave quarantine.
     package static let stay = Duration.seconds(30)
-    /// How long a radio link without profiles counts as one that is being set up.
+    /// Time for which a radio link without profiles counts as being set up.
     package static let linkPatience = Duration.seconds(10)
-    /// How far the end of a connection and the news of its reason may be from each other.
+    /// Maximum time between the end of a connection and the report of its reason.
     package static let reasonPatience = Duration.seconds(5)
-    /// An adapter that goes this soon after a headset took it along: nobody disconnected it.
+    /// If the adapter disappears this soon after a headset, it took the headset along: nobody disconnected it.
     package static let adapterPatience = Duration.seconds(3)
 
     package enum State {
@@ -140,11 +140,11 @@ package struct ReconnectManager: Sendable {
 
     package struct Record {
         package var memory = Memory()
-        /// Its adapter is there, and it is served.
+        /// Its adapter is present, and it is served.
         package var isKnown = false
         package var wasKnown = false
         package var presence = Presence.away
-        /// It was up in this connection, and with which kind of profile.
+        /// Was up in this connection, and with which kind of profile.
         package var hasBeenUp = false
         package var hadVoice = false
         package var linkedAt = Instant.zero
@@ -155,10 +155,10 @@ package struct ReconnectManager: Sendable {
         package var dismissedAt: Instant?
         /// When the daemon disconnected it to free the controller.
         package var freedAt: Instant?
-        /// The last loss, while it can still turn out to be a wish.
+        /// Time of the last loss, while it may still turn out to be intended.
         package var lostAt: Instant?
         package var leftAt: Instant?
-        /// From when on it counts as one that has stayed.
+        /// When it will count as having stayed.
         package var staysAt: Instant?
     }
 
@@ -170,13 +170,13 @@ package struct ReconnectManager: Sendable {
     package var quietUntil = Instant.zero
     package var number = 0
 
-    /// - Parameter memories: what was kept.
+    /// - Parameter memories: stored memories.
     package init(settings: Settings, memories: [BluetoothAddress: Memory] = [:]) {
         self.settings = settings
         records = memories.mapValues { Record(memory: $0) }
     }
 
-    /// What is to be kept.
+    /// Memories to be stored.
     package var memories: [BluetoothAddress: Memory] {
         records.mapValues(\.memory).filter { $0.value != Memory() }
     }
@@ -192,12 +192,12 @@ package struct ReconnectManager: Sendable {
 
     // MARK: What happens
 
-    /// Takes what is so now.
+    /// Updates the facts.
     ///
     /// - Parameters:
     ///   - facts: of all headsets whose adapter is on, in any order.
-    ///   - isActive: whether this daemon serves headsets.
-    ///   - isBusy: whether there is a call, or an audio link is being set up.
+    ///   - isActive: this daemon serves headsets.
+    ///   - isBusy: there is a call, or an audio link is being set up.
     package mutating func update(_ facts: [Fact], isActive: Bool, isBusy: Bool, at now: Instant) -> [Action] {
         if !self.isActive, isActive {
             for address in records.keys where records[address]?.presence == .away {
@@ -216,7 +216,7 @@ package struct ReconnectManager: Sendable {
         return actions + settle(now)
     }
 
-    /// Why the radio link of a headset ended; before or after the facts show it.
+    /// Records why the radio link of a headset ended, before or after the facts report it.
     package mutating func disconnected(
         _ address: BluetoothAddress, _ reason: DisconnectionReason, at now: Instant
     ) -> [Action] {
@@ -225,17 +225,18 @@ package struct ReconnectManager: Sendable {
         return judgeAgain(address, now) + settle(now)
     }
 
-    /// Somebody disconnects a headset, or one of its profiles, on this machine.
+    /// Records that somebody disconnects a headset, or one of its profiles, on this machine.
     package mutating func dismissed(_ address: BluetoothAddress, at now: Instant) -> [Action] {
         guard records[address] != nil else { return [] }
         records[address]?.dismissedAt = now
         return judgeAgain(address, now) + settle(now)
     }
 
-    /// The daemon disconnects a headset to free the controller. That counts as a loss, whatever reason bluetoothd gives.
+    /// Records that the daemon disconnects a headset to free the controller. It counts as a loss, whatever reason bluetoothd
+    /// gives.
     package mutating func freed(_ address: BluetoothAddress, at now: Instant) { records[address]?.freedAt = now }
 
-    /// It is not paired any more.
+    /// Forgets a headset that is no longer paired.
     package mutating func forget(_ address: BluetoothAddress, at now: Instant) -> [Action] {
         guard let record = records.removeValue(forKey: address) else { return [] }
         var actions: [Action] = []
@@ -244,7 +245,7 @@ package struct ReconnectManager: Sendable {
         return actions + settle(now)
     }
 
-    /// The outcome of `page`.
+    /// Handles the outcome of `page`.
     package mutating func answered(_ answered: Int, _ outcome: Outcome, at now: Instant) -> [Action] {
         guard case .paging(let address, let number, let isCancelled) = state, number == answered else { return [] }
         state = .idle
@@ -254,7 +255,7 @@ package struct ReconnectManager: Sendable {
         case .cancelled: records[address]?.notBefore = now
         case .inProgress, .notTried: records[address]?.notBefore = now.advanced(by: settings.first)
         case .notPaired: records[address]?.notBefore = now.advanced(by: settings.longest)
-        // Whether it is there shows in the facts; one that is not is paged later.
+        // The facts report whether it is connected; if not, it is paged later.
         case .done, .failed:
             let failures = (records[address]?.failures ?? 0) + 1
             let pause = pause(after: failures)
@@ -277,7 +278,7 @@ package struct ReconnectManager: Sendable {
         guard settings != old else { return [] }
         self.settings = settings
         if settings.isOn != old.isOn || settings.first != old.first || settings.longest != old.longest {
-            // What was waited for so far was another wait.
+            // Restart the waits, because their conditions changed.
             for address in records.keys where records[address]?.presence == .away {
                 records[address]?.failures = 0
                 records[address]?.notBefore = now.advanced(by: settings.first)

@@ -1,10 +1,10 @@
 package import BluetoothTypes
 
-/// What the headset, the gateway, the queue, the kernel and the engine say.
+/// Inputs of the headset, the gateway, the queue, the kernel and the engine.
 extension VoiceLink {
     // MARK: The headset
 
-    /// Something came from the headset over its connection.
+    /// Handles any data from the headset over its connection.
     package mutating func heard(at now: Instant) -> [Action] {
         guard life != .alive else { return [] }
         life = .alive
@@ -12,13 +12,13 @@ extension VoiceLink {
         return finish(makeRoom(request, at: now))
     }
 
-    /// Nothing has come in on the open link for a while.
+    /// Records that the open link received no packets for a while.
     package mutating func fellSilent() { life = .silent }
 
-    /// Packets come in again.
+    /// Records that packets arrive again.
     package mutating func resumed() { life = .alive }
 
-    /// The connection is over: nothing is reported from now on.
+    /// Ends the connection: nothing is reported from now on.
     package mutating func sessionEnded(at now: Instant) -> [Action] {
         switch state {
         case .waiting(let obstacle, _):
@@ -36,12 +36,12 @@ extension VoiceLink {
 
     // MARK: The gateway
 
-    /// The codec is agreed on: the link is to be opened, for the policy or as the headset asked.
+    /// Opens the link with the agreed codec, for the policy or at the headset's request.
     package mutating func connect(_ codec: VoiceCodec) -> [Action] {
         enqueue(SetUp(codec: codec, isIncoming: false, request: request))
     }
 
-    /// The headset opens the link, with the codec that was agreed on.
+    /// Accepts the link that the headset opens, with the agreed codec.
     package mutating func accept(_ codec: VoiceCodec) -> [Action] {
         enqueue(SetUp(codec: codec, isIncoming: true, request: request))
     }
@@ -50,7 +50,7 @@ extension VoiceLink {
         let before: [Action]
         switch state {
         case .closed, .agreeing: before = []
-        // The headset was quicker than what its link waited for.
+        // The headset opened its link before the obstacle was removed.
         case .waiting(let obstacle, _): before = leave(obstacle)
         // It closed its link and opens another at once.
         case .farewell: before = [.report(.closed(.byHeadset))]
@@ -62,7 +62,7 @@ extension VoiceLink {
         return finish(before + [.queue(limit: setUp.request?.limit ?? limit)])
     }
 
-    /// The gateway does not want the link any more.
+    /// Handles the gateway's withdrawal of the link.
     package mutating func disconnect(at now: Instant) -> [Action] {
         switch state {
         case .queued, .opening, .blocked, .awaitingFirstPacket: return finish(giveUp(.report, at: now))
@@ -73,11 +73,11 @@ extension VoiceLink {
         }
     }
 
-    /// No codec is left to try, or none may be.
+    /// Handles the end of the negotiation: no codec is left to try, or none may be tried.
     package mutating func negotiationFailed(_ failure: AudioFailure) -> [Action] {
         let before: [Action]
         switch state {
-        // To the policy that was its attempt, even if it was the headset's own.
+        // For the policy its attempt failed, even if the link was the headset's.
         case .closed, .agreeing: before = []
         case .waiting(let obstacle, _): before = leave(obstacle)
         case .queued, .opening, .blocked, .awaitingFirstPacket, .open, .closing, .abandoned, .farewell, .over:
@@ -96,7 +96,7 @@ extension VoiceLink {
         return finish([opening(setUp)])
     }
 
-    /// The set-ups of others took too long.
+    /// Handles a turn that did not come, because the set-ups of others took too long.
     package mutating func turnRefused() -> [Action] {
         guard case .queued(let setUp) = state else { return finish([]) }
         return finish(fail(setUp, .busy))
@@ -125,7 +125,7 @@ extension VoiceLink {
         switch state {
         case .opening(let setUp, let since):
             guard failure == .busy else { return finish([.note(.refused)] + fail(setUp, failure)) }
-            // A set-up that was given up may still be with the kernel.
+            // The kernel may still be processing a cancelled set-up.
             guard since.duration(to: now) >= Self.busyLimit else {
                 state = .blocked(setUp, since: since, until: now.advanced(by: Self.busyPause))
                 return finish([])
@@ -138,8 +138,8 @@ extension VoiceLink {
         }
     }
 
-    /// Some controllers never notice that a headset is gone, and the kernel refuses each set-up until they do. A headset that
-    /// is alive connects again.
+    /// Disconnects a silent headset once: some controllers never notice that a headset is gone, and the kernel refuses each
+    /// set-up until they do. A headset that is present reconnects.
     private mutating func freeController() -> [Action] {
         guard life != .alive, !wasFreed else { return [] }
         wasFreed = true
@@ -158,13 +158,13 @@ extension VoiceLink {
         ])
     }
 
-    /// The engine has the link no more.
+    /// Handles the end of the link in the engine.
     package mutating func linkEnded(_ end: End, at now: Instant) -> [Action] {
         switch state {
         case .awaitingFirstPacket(let setUp, _): return finish(nothingCameIn(setUp, isUp: false))
         case .open:
-            // A headset that is switched off closes its audio first and its connection right after: that is no wish to have
-            // the call on the board for good.
+            // A headset that is switched off closes its audio first and its connection right after: that is not a request to
+            // move the call to the board permanently.
             guard end != .byHeadset else {
                 state = .farewell(until: now.advanced(by: Self.farewellTime))
                 return finish([.gateway(.closed)])
@@ -190,13 +190,13 @@ extension VoiceLink {
 
     // MARK: Ends
 
-    /// The gateway goes down a codec, or gives up.
+    /// Reports the failure to the gateway, which steps down a codec or gives up.
     private mutating func fail(_ setUp: SetUp, _ failure: AudioFailure) -> [Action] {
         if let request = setUp.request { state = .agreeing(request) } else { state = .closed }
         return [.leaveQueue, .setUpEnded(setUp.codec, failure), .gateway(.failed(failure))]
     }
 
-    /// Nobody wants the link any more that is being set up.
+    /// Cancels the link that is being set up.
     mutating func giveUp(_ sequel: Sequel, at now: Instant) -> [Action] {
         switch state {
         case .queued(let setUp), .blocked(let setUp, _, _): return ended(setUp, sequel, at: now)

@@ -2,93 +2,93 @@ package import BluetoothTypes
 
 /// One headset's voice link in one connection, from the request for it to its end (docs/inside/Routing.md §6 to §8).
 ///
-/// It stands between four others and says to each what to do: the routing policy requests and closes the link and is told
-/// what became of it; the Audio Gateway agrees on a codec with the headset; `LinkQueue` gives the turn for a set-up; sockets
-/// and engine carry the link. Inputs change the state at once; the caller performs all actions in order.
+/// It coordinates four others: the routing policy requests and closes the link and receives reports; the Audio Gateway
+/// negotiates a codec with the headset; `LinkQueue` grants the turn for a set-up; sockets and engine carry the link. Inputs
+/// change the state at once; the caller performs all actions in order.
 package struct VoiceLink: Sendable {
-    /// What the policy asked for.
+    /// The policy's request.
     package struct Request: Hashable, Sendable {
-        /// The codec to start from at best; nil: the best one.
+        /// Best codec to start from; nil for no limit.
         package let hint: VoiceCodec?
-        /// Counted from 1 since the last link that lived.
+        /// Counted from 1 since the last link that lasted.
         package let attempt: Int
-        /// For each set-up; what waiting for music took is taken off.
+        /// Time limit of each set-up; time spent waiting for music is subtracted.
         package internal(set) var limit: Duration
-        /// The request fails then at the latest. The policy withdraws it before.
+        /// When the request fails at the latest. The policy normally withdraws it earlier.
         package let deadline: Instant
     }
 
-    /// One link that is being set up, with one codec.
+    /// One set-up of a link, with one codec.
     package struct SetUp: Hashable, Sendable {
         package let codec: VoiceCodec
-        /// The headset opens it.
+        /// The headset opens the link.
         package let isIncoming: Bool
-        /// Which try, from 1: a link on which nothing comes in is opened twice.
+        /// Number of the try, from 1: a link without packets is opened twice.
         package internal(set) var number = 1
-        /// The policy waits for it; nil: only the headset does.
+        /// The policy's request; nil: only the headset requested it.
         package internal(set) var request: Request?
 
         var mayRepeat: Bool { number < (isIncoming ? 1 : 2) }
     }
 
     package enum Obstacle: Hashable, Sendable {
-        /// The headset fell silent and may be dead: a set-up to it would keep the controller busy until the radio link is
-        /// given up, 20 s by default, and no other headset could be reached meanwhile.
+        /// The headset fell silent and may be dead: a set-up would keep the controller busy until the radio link is given
+        /// up, by default after 20 s, and no other headset could be reached meanwhile.
         case silence
         /// Music has to stop first.
         case music(since: Instant)
     }
 
-    /// What follows when a link or a set-up that was given up has ended.
+    /// Continuation after the end of a link or of a cancelled set-up.
     package enum Sequel: Hashable, Sendable {
         case none
-        /// The policy is told.
+        /// Report to the policy.
         case report
-        /// The policy is told, and wants it again.
+        /// Report to the policy, which has already requested the link again.
         case reopen(Request)
-        /// Nothing ever: the connection is over.
+        /// Nothing: the connection has ended.
         case over
     }
 
     package enum State: Hashable, Sendable {
-        /// No link, and the policy waits for none. The headset may be about to agree on a codec for one of its own.
+        /// No link, and no request of the policy. The headset may be negotiating a codec for a link of its own.
         case closed
         case waiting(Obstacle, Request)
-        /// The gateway agrees on a codec with the headset, or on the next one after one has failed.
+        /// The gateway negotiates a codec, or the next one after a failure.
         case agreeing(Request)
         /// In the queue, for its turn or for the end of the pause.
         case queued(SetUp)
-        /// With the kernel, which has been asked for this try since.
+        /// With the kernel, since the given time for this try.
         case opening(SetUp, since: Instant)
-        /// The kernel still holds an earlier link: it is asked again.
+        /// The kernel still holds an earlier link: retried after a pause.
         case blocked(SetUp, since: Instant, until: Instant)
-        /// Up; a link without packets is a controller that sends voice elsewhere.
+        /// Open; a link without packets means that the controller sends voice elsewhere.
         case awaitingFirstPacket(SetUp, until: Instant)
         case open(VoiceCodec)
-        /// The engine ends it.
+        /// The engine is closing it.
         case closing(Sequel)
-        /// Given up while the kernel had it, which has to answer first.
+        /// Cancelled while the kernel was opening it; the kernel has to answer first.
         case abandoned(SetUp, Sequel)
-        /// The headset has closed it, and may be about to end its connection as well.
+        /// The headset has closed the link, and may be about to end its connection as well.
         case farewell(until: Instant)
         case over
     }
 
-    /// What the policy is told.
+    /// Report to the policy.
     package enum Report: Hashable, Sendable {
-        /// The link that it requested.
+        /// The requested link.
         case opened(VoiceCodec)
         case openedByHeadset(VoiceCodec)
         case failed(AudioFailure)
         case closed(End)
     }
 
-    /// How an open link ended.
+    /// Reason for the end of an open link.
     package enum End: Hashable, Sendable {
         case requested, byHeadset, lost
     }
 
-    /// What the gateway is told.
+    /// Input for the gateway.
     package enum GatewayInput: Hashable, Sendable {
         case connect(hint: VoiceCodec?)
         case disconnect
@@ -97,83 +97,83 @@ package struct VoiceLink: Sendable {
         case failed(AudioFailure)
     }
 
-    /// What the log says.
+    /// Message for the log.
     package enum Note: Hashable, Sendable {
-        /// The link is opened when the headset is heard of again.
+        /// The link is opened once the headset sends anything again.
         case waitsForSignOfLife
-        /// Why the kernel did not open it.
+        /// The kernel did not open it.
         case refused
-        /// Nothing has come in; not up: the other side closed it before.
+        /// No packet arrived; not up: the other side closed it earlier.
         case nothingCameIn(isUp: Bool, isLast: Bool)
     }
 
     package enum Action: Hashable, Sendable {
         case gateway(GatewayInput)
-        /// Has music stop; `roomMade` answers.
+        /// Stop the music; `roomMade` answers.
         case makeRoom
-        /// Nobody waits for room any more.
+        /// Room is no longer needed.
         case leaveRoom
         /// `turnCame` or `turnRefused` answers.
         case queue(limit: Duration)
-        /// Once more, after the pause.
+        /// Queue again, after the pause.
         case queueAgain
-        /// The set-up has ended, or is not wanted any more.
+        /// The set-up has ended, or is no longer wanted.
         case leaveQueue
         /// `linkCame` or `openingFailed` answers; so does `accept`.
         case open(VoiceCodec, limit: Duration)
-        /// Takes the link that the headset opens.
+        /// Accept the link that the headset opens.
         case accept(VoiceCodec, limit: Duration)
-        /// The answer comes soon.
+        /// The set-up is cancelled: its answer comes soon.
         case cancelOpening
-        /// Hands the link that came to the engine: `firstPacketCame` or `linkEnded` answers.
+        /// Hand the new link to the engine: `firstPacketCame` or `linkEnded` answers.
         case carry
-        /// Closes the link that came, which nobody wants any more.
+        /// Close the new link, which is no longer wanted.
         case discard
-        /// Has the engine close the link; `linkEnded` answers if there is one.
+        /// Ask the engine to close the link; `linkEnded` answers if there is one.
         case close
-        /// The pause of this headset begins.
+        /// Start this headset's pause.
         case startPause
         case report(Report)
-        /// For the statistics; nil: the link is up.
+        /// For the statistics; nil: the link is open.
         case setUpEnded(VoiceCodec, AudioFailure?)
-        /// Something has to be tried again.
+        /// A step has to be retried.
         case retried
         /// Disconnect the headset: the controller does not notice that it is gone.
         case freeController
         case note(Note)
-        /// Call `deadlineReached` then, once; replaces an earlier one, nil cancels it.
+        /// Call `deadlineReached` at this time, once; replaces an earlier deadline, nil cancels it.
         case setDeadline(Instant?)
         /// Our own mistake.
         case fault(String)
     }
 
-    /// What is believed of the headset.
+    /// Assumed state of the headset.
     enum Life {
         case alive
-        /// The last set-up timed out, and nothing has come from the headset since.
+        /// The last set-up timed out, and nothing has arrived from the headset since.
         case doubtful
-        /// Its audio fell silent, and nothing has come from it since.
+        /// Its audio fell silent, and nothing has arrived from it since.
         case silent
     }
 
-    /// Until something comes in on a link that is up.
+    /// Timeout for the first packet on an open link.
     package static let firstPacketLimit = Duration.seconds(1)
-    /// How long the kernel may hold an earlier link.
+    /// Maximum time for which the kernel may hold an earlier link.
     package static let busyLimit = Duration.seconds(2)
-    /// Before the kernel is asked again.
+    /// Pause before the kernel is asked again.
     package static let busyPause = Duration.milliseconds(100)
-    /// How long the connection may outlive the audio of a headset that is switched off.
+    /// Grace period: the connection may outlive the audio of a headset that is switched off this long.
     package static let farewellTime = Duration.milliseconds(100)
-    /// What a request may last beyond the limit that the policy keeps.
+    /// Time beyond the policy's own limit after which a request fails.
     package static let grace = Duration.seconds(1)
-    /// The attempt that is made even if nothing was heard: a headset may be back without a reason to say anything.
+    /// Attempt that is made even without a sign of life: a returning headset may have no reason to send anything.
     package static let blindAttempt = 3
 
     package internal(set) var state = State.closed
     var life = Life.alive
-    /// It was disconnected to free the controller: once is enough.
+    /// It was already disconnected to free the controller: only once.
     var wasFreed = false
-    /// For the set-ups that the headset asks for: as in the last request.
+    /// Time limit for set-ups by the headset: from the last request.
     var limit = Duration.seconds(5)
     private var deadline: Instant?
 
@@ -188,7 +188,7 @@ package struct VoiceLink: Sendable {
         }
     }
 
-    /// What the policy waits for.
+    /// The policy's pending request.
     package var request: Request? {
         switch state {
         case .waiting(_, let request), .agreeing(let request), .closing(.reopen(let request)),
@@ -200,7 +200,7 @@ package struct VoiceLink: Sendable {
         }
     }
 
-    /// Every input ends here: the deadline if it changed.
+    /// Ends every input: adds the deadline if it changed.
     mutating func finish(_ actions: [Action]) -> [Action] {
         let next = dueTime
         guard next != deadline else { return actions }
@@ -236,11 +236,12 @@ package struct VoiceLink: Sendable {
 
     // MARK: The policy
 
-    /// The policy wants the link: `.report` says `.opened` or `.failed`, or `.closed` after `closeRequested`.
+    /// Handles the policy's request for the link: `.report` answers `.opened` or `.failed`, or `.closed` after
+    /// `closeRequested`.
     ///
     /// - Parameters:
-    ///   - attempt: counted from 1 since the last link that lived.
-    ///   - limit: for each set-up.
+    ///   - attempt: counted from 1 since the last link that lasted.
+    ///   - limit: of each set-up.
     package mutating func requested(
         hint: VoiceCodec?, attempt: Int, limit: Duration, at now: Instant
     ) -> [Action] {
@@ -266,7 +267,7 @@ package struct VoiceLink: Sendable {
         case .awaitingFirstPacket(var setUp, let time):
             setUp.request = request
             state = .awaitingFirstPacket(setUp, until: time)
-        // The headset was quicker, and the policy has forgotten it meanwhile (the adapter was off).
+        // The headset opened it first, and the policy has forgotten it meanwhile (the adapter was off).
         case .open(let codec): return finish([.report(.opened(codec))])
         case .closing: state = .closing(.reopen(request))
         case .abandoned(let setUp, .over): state = .abandoned(setUp, .over)
@@ -276,7 +277,7 @@ package struct VoiceLink: Sendable {
         return finish([])
     }
 
-    /// The policy wants no link: `.report` says `.closed` when there is none any more.
+    /// Handles the policy's request to close the link: `.report` answers `.closed` when none is left.
     package mutating func closeRequested(at now: Instant) -> [Action] {
         switch state {
         case .closed, .agreeing, .farewell:
@@ -313,7 +314,7 @@ package struct VoiceLink: Sendable {
         return [.makeRoom]
     }
 
-    /// The music has stopped, or does not: the link may be opened.
+    /// Opens the link, because the music has stopped or will not stop.
     package mutating func roomMade(at now: Instant) -> [Action] {
         guard case .waiting(.music(let since), var request) = state else { return finish([]) }
         request.limit = max(request.limit - since.duration(to: now), .zero)
@@ -329,7 +330,7 @@ package struct VoiceLink: Sendable {
         }
     }
 
-    /// The policy has not withdrawn the request in time.
+    /// Fails a request that the policy has not withdrawn in time.
     private mutating func expire(at now: Instant) -> [Action] {
         if life == .alive { life = .doubtful }
         let failure = Action.report(.failed(.timedOut))
@@ -342,7 +343,7 @@ package struct VoiceLink: Sendable {
             return [.gateway(.disconnect), failure]
         case .queued, .opening, .blocked, .awaitingFirstPacket:
             return [.gateway(.disconnect)] + giveUp(.none, at: now) + [failure]
-        // Requested again while the link before was being closed, which is still to be reported.
+        // Requested again during the close of the previous link, which is still to be reported.
         case .closing:
             state = .closing(.report)
             return [failure]

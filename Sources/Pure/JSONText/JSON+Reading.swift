@@ -1,5 +1,5 @@
 extension JSON {
-    /// Reads one value with nothing around it but white space.
+    /// Reads one value, surrounded only by white space.
     ///
     /// - Parameter bytes: UTF-8, with or without a byte order mark.
     package init(reading bytes: [UInt8], rules: JSONRules = JSONRules()) throws(JSONError) {
@@ -8,7 +8,7 @@ extension JSON {
     }
 }
 
-/// Reads strictly (RFC 8259): a problem is at the first byte of what does not belong there.
+/// Strict reader (RFC 8259): an error's position is the first unexpected byte.
 private struct Reader {
     let bytes: [UInt8]
     let rules: JSONRules
@@ -49,7 +49,7 @@ private struct Reader {
 
     private var current: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-    /// The next byte that is no white space; nil at the end.
+    /// The next byte that is not white space; nil at the end.
     private mutating func peek() -> UInt8? {
         while position < bytes.count {
             switch bytes[position] {
@@ -156,7 +156,7 @@ private struct Reader {
         return .number(number)
     }
 
-    /// - Parameter integer: nil as soon as `Int64` does not have it.
+    /// - Parameter integer: nil once it exceeds `Int64`.
     private mutating func skipDigits(_ integer: inout Int64?, _ isNegative: Bool) {
         while let byte = current, case 0x30...0x39 = byte {
             position += 1
@@ -169,7 +169,7 @@ private struct Reader {
         }
     }
 
-    /// - Returns: whether there is a digit behind the next bytes.
+    /// - Returns: whether a digit follows the next bytes.
     private mutating func skipDigits(after count: Int) -> Bool {
         position += count
         let start = position
@@ -226,7 +226,7 @@ private struct Reader {
         throw expected("'\"'")
     }
 
-    /// What stands behind a backslash.
+    /// Reads the escape after a backslash.
     private mutating func readEscape(into text: inout [UInt8]) throws(JSONError) {
         switch current {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(bytes[position])
@@ -244,7 +244,7 @@ private struct Reader {
         position += 1
     }
 
-    /// What stands behind `\u`, with the second half of a pair.
+    /// Reads the digits after `\u`, with the second half of a pair.
     private mutating func readScalar() throws(JSONError) -> Character {
         let unit = try readUnit()
         if let scalar = Unicode.Scalar(unit) { return Character(scalar) }
@@ -270,12 +270,12 @@ private struct Reader {
     }
 }
 
-/// The names of an object so far. A set only pays for objects with many members.
+/// The names of an object so far. A set is faster only for objects with many members.
 private struct SeenNames {
     private static let few = 16
     private var names: Set<String> = []
 
-    /// - Parameter members: those with the names so far.
+    /// - Parameter members: the members so far.
     /// - Returns: whether the name is new.
     mutating func insert(_ name: String, after members: [JSON.Member]) -> Bool {
         if members.count < Self.few { return !members.contains { $0.name == name } }

@@ -2,16 +2,16 @@ extension JSON {
     package enum Layout: Hashable, Sendable {
         /// One line without spaces.
         case compact
-        /// One line with a space behind each comma and colon.
+        /// One line with a space after each comma and colon.
         case spaced
-        /// Several lines, with two spaces a level.
+        /// Several lines, indented by two spaces per level.
         case indented
     }
 
     /// Writes the value.
     ///
-    /// What a terminal would act on is escaped, and what it would not show (``Swift/Unicode/Scalar/isShown``), so that the
-    /// text may be printed as it is.
+    /// Escapes characters that a terminal would act on or not show (``Swift/Unicode/Scalar/isShown``), so that the text can
+    /// be printed unchanged.
     package func text(_ layout: Layout = .compact) -> String {
         var text = ""
         write(to: &text, layout)

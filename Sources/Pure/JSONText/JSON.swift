@@ -1,6 +1,6 @@
 /// A JSON value (RFC 8259). Members of an object keep their order.
 ///
-/// Programs and files of others are read with ``init(reading:rules:)``; ``text(_:)`` writes.
+/// ``init(reading:rules:)`` reads external text; ``text(_:)`` writes.
 package enum JSON: Hashable, Sendable {
     package struct Member: Hashable, Sendable {
         package let name: String
@@ -14,13 +14,13 @@ package enum JSON: Hashable, Sendable {
 
     case null
     case bool(Bool)
-    /// A number without fraction and exponent, exact.
+    /// A number without fraction and exponent, stored exactly.
     case integer(Int64)
-    /// Any other number. One that is not finite is written as null.
+    /// Any other number. Infinity and NaN are written as null.
     case number(Double)
     case string(String)
     case array([JSON])
-    /// In the order of the text. The same name twice only if the reader's rules keep it.
+    /// In the order of the text. Duplicate names only if the reader's rules keep them.
     case object([Member])
 }
 
@@ -41,7 +41,7 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Express
     /// nil becomes null.
     package init(_ text: String?) { self = text.map { .string($0) } ?? .null }
 
-    /// nil becomes null. Beyond the range of `Int64` the number is rounded.
+    /// nil becomes null. Rounded beyond the range of `Int64`.
     package init(_ number: (some BinaryInteger)?) {
         self = number.map { number in Int64(exactly: number).map { .integer($0) } ?? .number(Double(number)) } ?? .null
     }
@@ -53,7 +53,7 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Express
 // MARK: Looking into values
 
 extension JSON {
-    /// The first member of that name; nil if there is none, and if this is no object.
+    /// First member of that name; nil if there is none or this is not an object.
     package subscript(_ name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members[name]
@@ -69,7 +69,7 @@ extension JSON {
         return text
     }
 
-    /// A whole number, however it is written: 1000, 1000.0 or 1e3.
+    /// A whole number in any notation: 1000, 1000.0 or 1e3.
     package var integerValue: Int64? {
         switch self {
         case .integer(let number): number
@@ -78,7 +78,7 @@ extension JSON {
         }
     }
 
-    /// As `Int64(exactly:)`, which needs the library of mathematics, and this module imports nothing.
+    /// As `Int64(exactly:)`, which needs the mathematics library, but this module imports nothing.
     private static func whole(_ number: Double) -> Int64? {
         guard number >= -0x1p63, number < 0x1p63 else { return nil }
         let whole = Int64(number)
@@ -96,6 +96,6 @@ extension JSON {
 }
 
 extension [JSON.Member] {
-    /// The first member of that name.
+    /// First member of that name.
     package subscript(_ name: String) -> JSON? { first { $0.name == name }?.value }
 }

@@ -1,7 +1,7 @@
-/// Why a text was not read: the mistake of whoever wrote it.
+/// Reason why a text was not read: a mistake of its writer.
 package struct JSONError: Error, Hashable, Sendable {
     package enum Problem: Hashable, Sendable {
-        /// - found: the beginning of what stands there; nil at the end of the text.
+        /// - found: beginning of the actual text; nil at the end of the text.
         case expected(String, found: String?)
         case followedBySomething
         case controlCharacter
@@ -16,7 +16,7 @@ package struct JSONError: Error, Hashable, Sendable {
     }
 
     package let problem: Problem
-    /// In bytes from the beginning of the text, where what is wrong begins.
+    /// Start of the error, in bytes from the beginning of the text.
     package let offset: Int
     /// From 1.
     package let line: Int

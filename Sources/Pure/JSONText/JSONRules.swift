@@ -1,23 +1,23 @@
-/// What a reader of JSON accepts. The defaults are for files and messages whose writer can be told of a mistake.
+/// Rules of a JSON reader. The defaults suit files and messages whose writer receives the error.
 package struct JSONRules: Hashable, Sendable {
-    /// What happens to the same name twice in one object.
+    /// Treatment of duplicate names in one object.
     package enum Duplicates: Hashable, Sendable {
         case refused
         case kept
     }
 
-    /// What happens to a string that is not UTF-8, and to half a surrogate pair.
+    /// Treatment of strings that are not UTF-8, and of half surrogate pairs.
     package enum MalformedText: Hashable, Sendable {
         case refused
         /// By U+FFFD.
         case replaced
     }
 
-    /// Longest text, in bytes.
+    /// Maximum length of the text in bytes.
     package var bytes: Int
-    /// Lists and objects within each other. The reader recurses, so that hundreds need a large stack.
+    /// Maximum nesting of lists and objects. The reader recurses, so hundreds need a large stack.
     package var depth: Int
-    /// Longest number, in characters; 1,100 write every `Double` in full.
+    /// Maximum length of a number in characters; 1,100 suffice for every `Double` in full.
     package var numberLength: Int
     package var duplicates: Duplicates
     package var malformedText: MalformedText
@@ -33,7 +33,7 @@ package struct JSONRules: Hashable, Sendable {
         self.malformedText = malformedText
     }
 
-    /// For messages of programs that carry texts of third parties: one malformed name must not hide the rest.
+    /// For messages that carry third-party text: one malformed name must not hide the rest.
     package static let lenient = JSONRules(
         bytes: 1 << 20, depth: 16, duplicates: .kept, malformedText: .replaced)
 }

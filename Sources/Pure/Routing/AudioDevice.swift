@@ -1,14 +1,14 @@
 package import BluetoothTypes
 
-/// A device as a user names it: what is preferred, selected, excluded (routing policy §2).
+/// A device in the user's terms: to prefer, select or exclude (docs/inside/Routing.md §2).
 ///
-/// A spec may be wider than a device (`bluetooth` is any headset) and need not exist at the moment.
+/// It may be wider than one device (`bluetooth` is any headset) and need not be present.
 package enum AudioDevice: Hashable, Sendable {
     case none
     case speakerphone
     case wiredHeadset
     case earpiece
-    /// Any headset; which one is decided by rank.
+    /// Any headset; the ranking decides which one.
     case bluetooth
     case headset(BluetoothAddress)
 
@@ -38,10 +38,10 @@ package enum AudioDevice: Hashable, Sendable {
         }
     }
 
-    /// The words that `init(parsing:)` accepts, for messages.
+    /// Words accepted by `init(parsing:)`, for messages.
     package static let acceptedWords = "speakerphone | wiredHeadset | earpiece | bluetooth | bluetooth:ADDRESS | none"
 
-    /// The local device that is meant, nil for headsets and `none`.
+    /// The local device; nil for headsets and `none`.
     package var local: LocalDevice? {
         switch self {
         case .speakerphone: .speakerphone
@@ -51,7 +51,7 @@ package enum AudioDevice: Hashable, Sendable {
         }
     }
 
-    /// Whether the spec names this headset: by address, or as any headset.
+    /// Whether the spec includes this headset: by address, or as any headset.
     package func names(_ address: BluetoothAddress) -> Bool {
         switch self {
         case .bluetooth: true
@@ -62,7 +62,7 @@ package enum AudioDevice: Hashable, Sendable {
 }
 
 extension AudioDevice: CustomStringConvertible {
-    /// The word form that `init(parsing:)` reads.
+    /// The text form that `init(parsing:)` reads.
     package var description: String {
         switch self {
         case .none: "none"
@@ -75,7 +75,7 @@ extension AudioDevice: CustomStringConvertible {
     }
 }
 
-/// A device that the board itself has, or that is plugged into it.
+/// A device of the board, or plugged into it.
 package enum LocalDevice: String, Hashable, Sendable, CaseIterable {
     case speakerphone, wiredHeadset, earpiece
 
@@ -88,7 +88,7 @@ package enum LocalDevice: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// What a call says that it supports.
+/// Kind of device that a call supports.
 package enum DeviceKind: String, Hashable, Sendable, CaseIterable {
     case speakerphone, wiredHeadset, earpiece, bluetooth
 }

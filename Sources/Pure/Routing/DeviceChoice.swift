@@ -1,17 +1,17 @@
 import BluetoothTypes
 
-/// An explicit choice for the current or next group of calls; in the specification, the override.
+/// An explicit choice for the current or next group of calls.
 struct DeviceChoice: Hashable, Sendable {
     enum Device: Hashable, Sendable {
         case device(AudioDevice)
-        /// Away from the headset: the default if that is local, else the best local device.
+        /// Away from the headset: the default if that is local, otherwise the best local device.
         case local
     }
 
     enum Origin: String, Hashable, Sendable {
         case selection, headsetButton, headsetTransfer, handset
 
-        /// How the choice was made, for the explanation.
+        /// Origin of the choice, for the explanation.
         func text(_ device: Device) -> String {
             switch (self, device) {
             case (.selection, _): "selected"
@@ -29,7 +29,7 @@ struct DeviceChoice: Hashable, Sendable {
     let sequence: Int
     let madeAt: Instant
 
-    /// The form in which the choice was given; `local` for a transfer away from a headset.
+    /// The choice in its original form; `local` for a transfer away from a headset.
     var text: String {
         switch device {
         case .device(let device): device.description
@@ -38,7 +38,7 @@ struct DeviceChoice: Hashable, Sendable {
     }
 }
 
-/// One call, as far as routing is concerned.
+/// Routing-related facts of one call.
 struct RoutingCall: Hashable, Sendable {
     enum State: String, Hashable, Sendable {
         case ringing, dialing, active, held
@@ -47,11 +47,11 @@ struct RoutingCall: Hashable, Sendable {
     let identifier: String
     var state: State
     var video: Bool
-    /// The device kinds that the call supports; nil is all.
+    /// Device kinds that the call supports; nil for all.
     let routes: [DeviceKind]?
-    /// Its in-band ring was declined by the headset.
+    /// The headset declined its in-band ring.
     var isInbandRingDeclined = false
-    /// Its audio is sent.
+    /// The call sends audio.
     var wantsMicrophone = true
 
     func supports(_ kind: DeviceKind) -> Bool {

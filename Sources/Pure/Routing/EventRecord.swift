@@ -1,6 +1,6 @@
 import BluetoothTypes
 
-/// An event in words: how it stands in a scenario and in a recording (routing policy §15).
+/// Text form of an event, for scenarios and recordings (docs/inside/Routing.md §15).
 package struct EventRecord: Hashable, Sendable {
     package enum Value: Hashable, Sendable {
         case text(String)
@@ -19,7 +19,7 @@ package struct EventRecord: Hashable, Sendable {
     }
 
     package let word: String
-    /// In the order in which the word names them.
+    /// In the word's own order.
     package let arguments: [Argument]
 
     package init(word: String, arguments: [Argument]) {
@@ -33,7 +33,7 @@ package struct EventRecord: Hashable, Sendable {
     }
 }
 
-/// A record that says nothing the policy knows. All cases are the writer's mistake.
+/// Error in a record. All cases are the writer's mistake.
 package enum EventRecordError: Error, Hashable, Sendable {
     case unknownEvent(String)
     case unknownArgument(word: String, String, accepted: String)
@@ -60,21 +60,21 @@ extension EventRecordError: CustomStringConvertible {
 }
 
 extension EventRecord {
-    /// Who writes the records.
+    /// Author of the records.
     package enum Vocabulary: Hashable, Sendable {
-        /// People: what happens outside of the policy.
+        /// People: external events.
         case scenarios
-        /// The daemon: also completions, and what a scenario gives in advance.
+        /// The daemon: also completions, and behaviour that a scenario gives in advance.
         case recordings
     }
 
-    /// The words of scenarios, in the order of routing policy §15; `mark` is no event.
+    /// Words of scenarios, in the order of docs/inside/Routing.md §15; `mark` is no event.
     package static let scenarioWords = scenarioArguments.map(\.word)
 
-    /// All words, those that only recordings have last.
+    /// All words; those of recordings only are last.
     package static let words = scenarioWords + recordingArguments.map(\.word)
 
-    /// The arguments that a word takes; nil for an unknown word. `api.config` takes the configuration keys.
+    /// Arguments of a word; nil for an unknown word. `api.config` takes the configuration keys.
     static func arguments(of word: String, in vocabulary: Vocabulary) -> [String]? {
         switch vocabulary {
         case .scenarios: table[word]
@@ -113,14 +113,14 @@ extension EventRecord {
         ("link.closed", ["addr"]), ("timer", []),
     ]
 
-    /// What a recording says more than a scenario.
+    /// Additional arguments in recordings.
     private static let extendedArguments: [(word: String, names: [String])] = [
         ("bt.audioOpened", ["addr", "mode"])
     ]
 }
 
 extension EventRecord.Value {
-    /// The value as a configuration file has it.
+    /// The value in the notation of a configuration file.
     package var configurationText: String {
         switch self {
         case .text(let text): text

@@ -1,10 +1,10 @@
 package import BluetoothTypes
 
-/// The levels of the choice, in the order in which they are asked (routing policy §5).
+/// The levels of the choice, in the order of evaluation (docs/inside/Routing.md §5).
 package enum RoutingLevel: String, Hashable, Sendable, CaseIterable {
     case jackAfterChoice, explicitChoice, latchedJack, preferred, jackInCall, `default`, platformOrder
 
-    /// The number that the specification gives the level.
+    /// Number of the level in docs/inside/Routing.md §5.
     package var number: String {
         switch self {
         case .jackAfterChoice: "0"
@@ -30,7 +30,7 @@ package enum RoutingLevel: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// Why a level has nothing to say.
+/// Reason why a level yields no candidate.
 package enum SkipReason: String, Hashable, Sendable, CaseIterable {
     case noExplicitChoice, notSet, jackGestureOff, jackNotLatched, noPlugGesture, pluggedBeforeChoice, nothingPlugged
     case noDefaultToOutrank
@@ -49,16 +49,16 @@ package enum SkipReason: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// What keeps a device from carrying the call.
+/// Reason why a device cannot carry the call.
 package enum Obstacle: Hashable, Sendable {
     case noDevice, notPresent, notConnected, adapterOff, excluded, masked
-    /// Not connected; when it comes, it takes the call after this.
+    /// Not connected; once connected and stable for this long, it takes the call.
     case awaited(required: Duration)
-    /// Not connected since it vanished in a call.
+    /// Not connected since it vanished during a call.
     case lost(ago: Duration, required: Duration)
-    /// A2DP only, and a microphone is wanted that A2DP does not have.
+    /// A2DP only, but a microphone is required, which A2DP lacks.
     case mediaOnly
-    /// HFP only, and without microphone only A2DP is used.
+    /// HFP only, but without a microphone only A2DP is used.
     case handsFreeOnly
     case unsupportedByCall
     case notLocal
@@ -67,7 +67,7 @@ package enum Obstacle: Hashable, Sendable {
     case dwell(carrier: BluetoothAddress, carried: Duration, required: Duration)
     case switchLimit(count: Int, limit: Int, window: Duration)
 
-    /// One stable word a case.
+    /// One stable word per case.
     package var word: String {
         switch self {
         case .noDevice: "noDevice"
@@ -118,10 +118,10 @@ package enum Obstacle: Hashable, Sendable {
         }
     }
 
-    /// What is measured and what it is compared with; nil where nothing is measured.
+    /// The measured value and its limit; nil if nothing is measured.
     package var measure: Measure? {
         switch self {
-        // What is not there has been stable for no time at all.
+        // A missing device has been stable for no time.
         case .awaited(let required): Measure(.zero, of: required)
         case .lost(let ago, let required): Measure(ago, of: required)
         case .penalty(let remaining, _, _): Measure(remaining, of: .zero)
@@ -135,9 +135,9 @@ package enum Obstacle: Hashable, Sendable {
     }
 }
 
-/// What is measured on a headset that can carry the call, and what that is compared with.
+/// State of a headset that can carry the call, with measured value and limit.
 package enum Standing: Hashable, Sendable {
-    /// - Parameter isAsked: false while nothing is open that the headset would take the call from.
+    /// - Parameter isAsked: false while nothing is open from which the headset would take the call.
     case stable(Duration, required: Duration, isAsked: Bool)
     /// It is the route.
     case carrying(Duration, kept: Duration)
@@ -145,11 +145,11 @@ package enum Standing: Hashable, Sendable {
     case opening(attempt: Int, of: Int, elapsed: Duration, timeout: Duration)
     /// The pause before the next attempt.
     case pausing(attempt: Int, of: Int, elapsed: Duration, pause: Duration)
-    /// Another link closes first.
+    /// Waits for another link to close.
     case queued(attempt: Int, of: Int)
     /// No packet on its open link.
     case silent(Duration, closedAfter: Duration)
-    /// Packets again after a silence.
+    /// Packets have resumed after a silence.
     case steady(Duration, required: Duration)
 
     package var text: String {
@@ -168,7 +168,7 @@ package enum Standing: Hashable, Sendable {
         }
     }
 
-    /// How far the set-up of the link is; nil when none is going on.
+    /// Progress of the link's set-up; nil when there is none.
     package var progress: String? {
         switch self {
         case .opening(let attempt, let attempts, let elapsed, let timeout):
@@ -195,14 +195,14 @@ package enum Standing: Hashable, Sendable {
     }
 }
 
-/// What a level comes to.
+/// Result of a level.
 package enum Verdict: Hashable, Sendable {
-    /// A verdict without what was measured.
+    /// A verdict without measured values.
     package enum Kind: Hashable, Sendable {
         case eligible, ineligible, skipped
     }
 
-    /// With what is measured on a headset; nil for a device of the board.
+    /// With the state of a headset; nil for a device of the board.
     case eligible(Standing?)
     case ineligible(Obstacle)
     case skipped(SkipReason)
@@ -215,7 +215,7 @@ package enum Verdict: Hashable, Sendable {
         }
     }
 
-    /// `eligible`, or the word of the obstacle or the reason to skip.
+    /// `eligible`, or the word of the obstacle or of the reason to skip.
     package var word: String {
         switch self {
         case .eligible: "eligible"
@@ -232,7 +232,7 @@ package enum Verdict: Hashable, Sendable {
         }
     }
 
-    /// What is measured and what it is compared with; nil where nothing is measured.
+    /// The measured value and its limit; nil if nothing is measured.
     package var measure: Measure? {
         switch self {
         case .eligible(let standing): standing?.measure
@@ -242,22 +242,22 @@ package enum Verdict: Hashable, Sendable {
     }
 }
 
-/// One level's candidate, and whether it can be used.
+/// One level's candidate and verdict.
 package struct LevelFinding: Hashable, Sendable {
     package let level: RoutingLevel
-    /// What was asked for, as it was given; nil where the level has no wish of its own.
+    /// The request in its original form; nil if the level has none.
     package var spec: String?
     package var candidate: Route?
     package var verdict: Verdict
-    /// How an explicit choice was made.
+    /// Origin of an explicit choice.
     package var note: String?
-    /// Where any headset would do and this one was taken: the one that would come next, or first if it could.
+    /// For a level with any headset: the headset ranked next, or ranked first if it were eligible.
     package var rival: Rival?
 }
 
-/// Why the audio is where it is: the same walk as the choice, with every level's finding (routing policy §13).
+/// Explains where the audio is: the same evaluation as the choice, with every level's finding (docs/inside/Routing.md §13).
 package struct Explanation: Hashable, Sendable {
-    /// Why the levels are not asked at all.
+    /// Reason why the levels are not evaluated.
     package enum Suspension: String, Hashable, Sendable, CaseIterable {
         case stopped, noCall, interrupted, manualRendering, sessionInactive, held, parked, ringing
 
@@ -281,28 +281,28 @@ package struct Explanation: Hashable, Sendable {
     }
 
     package let levels: [LevelFinding]
-    /// The first level with an eligible device.
+    /// First level with an eligible device.
     package let chosen: RoutingLevel?
     /// Nil while the levels decide the route.
     package let suspension: Suspension?
     package let target: Route?
     package let route: Route?
     package let pending: Route?
-    /// How far the set-up of the pending link is; nil when none is pending.
+    /// Progress of the pending link's set-up; nil when none is pending.
     package let pendingStanding: Standing?
-    /// How long no path has been open, and after what time a local device stands in; nil while nothing is awaited.
+    /// Time without a path, and the limit after which a local device stands in; nil while none is awaited.
     package let gap: Gap?
-    /// Why the route last changed, and how long ago; nil before the first change.
+    /// Reason and age of the last change of route; nil before the first one.
     package let reason: RouteChangeReason?
     package let reasonAge: Duration?
-    /// The time that had to pass for the reason; nil when there is none or it is not fixed.
+    /// Time that had to pass for that reason; nil if none, or if it is not fixed.
     package let reasonLimit: Duration?
-    /// What happens next if nothing else does; nil when nothing is due.
+    /// Next action if no event occurs; nil when nothing is due.
     package let next: NextAction?
 }
 
 extension Explanation: CustomStringConvertible {
-    /// Several lines for a person, the same for the same facts.
+    /// Several lines of text, the same for the same facts.
     package var description: String {
         var route = "route: \(route.map(\.description) ?? "none")"
         if let reason, let reasonAge {
@@ -340,7 +340,7 @@ extension Explanation: CustomStringConvertible {
     }
 }
 
-/// How explanations write quantities.
+/// Formats quantities for explanations.
 enum ExplanationText {
     /// `0.6 s`, rounded down to a tenth.
     static func seconds(_ duration: Duration) -> String {
@@ -348,7 +348,7 @@ enum ExplanationText {
         return "\(tenths / 10).\(tenths % 10) s"
     }
 
-    /// `0.6 s`, rounded up to a tenth: what is still to come is never said to be over.
+    /// `0.6 s`, rounded up to a tenth: remaining time never reads as elapsed.
     static func remaining(_ duration: Duration) -> String {
         seconds(duration + .milliseconds(99))
     }

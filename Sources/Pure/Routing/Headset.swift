@@ -1,33 +1,33 @@
 import BluetoothTypes
 
-/// What the policy knows of one headset.
+/// The policy's facts about one headset.
 struct Headset: Hashable, Sendable {
     let address: BluetoothAddress
-    /// Its index in the configured order; nil when it is not listed.
+    /// Index in the configured order; nil when not listed.
     var place: Int?
-    /// Whether the configuration forbids its use.
+    /// The configuration forbids its use.
     var isExcluded = false
     var category = ClassOfDevice.Category.headset
     var supportsInbandRing = true
-    /// It does not want calls that its wearer did not send there.
+    /// It declines calls that its wearer did not send there.
     var declinesCalls = false
 
-    /// Reported profiles. They outlive a powered-off adapter: what got no down report is up again with it.
+    /// Reported profiles. They survive a powered-off adapter: a profile not reported as down is up again with it.
     var hfp = false
     var a2dp = false
 
-    /// When it last became usable; nil while it is not.
+    /// When it became usable; nil while it is not.
     var attachedAt: Instant?
-    /// When it has been stable for long enough to take a running call.
+    /// When it will have been stable for long enough to take a running call.
     var readyAt = Instant.zero
     /// When that time began.
     var settlesSince = Instant.zero
-    /// Whether an explicit instruction asked for it, so that the present headset's dwell does not count.
+    /// An explicit instruction named it, so the current headset's dwell does not apply.
     var dwellWaived = false
     /// The same for the switch limit, while its link is being set up for that instruction.
     var limitWaived = false
 
-    /// Times at which it vanished in a call, the latest last.
+    /// Times at which it vanished during a call, the latest last.
     var losses = RecentTimes()
     /// Times of link losses.
     var drops = RecentTimes()
@@ -36,25 +36,25 @@ struct Headset: Hashable, Sendable {
     /// Times at which it automatically took a call.
     var switchIns = RecentTimes()
 
-    /// Failed attempts since the last link that lived.
+    /// Failed attempts since the last link that lasted.
     var attempts = 0
     var retryAt: Instant?
     var penaltyUntil: Instant?
-    /// Rounds of failed attempts, each doubling the pause.
+    /// Rounds of failed attempts; each doubles the pause.
     var penalties = 0
-    /// How many attempts led to the penalty, and how the last one ended.
+    /// Number of attempts that led to the penalty, and result of the last one.
     var failedAttempts = 0
     var lastFailure = LinkFailure.failed
 
     var link = LinkState.closed
-    /// It is not paired any more: unknown as soon as its loss has been noticed.
+    /// No longer paired: removed once its loss has been processed.
     var isForgotten = false
 
     init(address: BluetoothAddress) {
         self.address = address
     }
 
-    /// The link is closed, by whomever; one that has lived forgives the attempts before it.
+    /// Records that the link has closed, whichever side closed it; a link that lasted clears the failed attempts before it.
     mutating func noteLinkGone(at now: Instant, livedFor life: Duration) {
         if let open = link.opened, open.since.duration(to: now) >= life { forgetFailures() }
         link = .closed
@@ -68,7 +68,7 @@ struct Headset: Hashable, Sendable {
     }
 }
 
-/// The link of one headset. At most one headset's is not `closed`, apart from links that headsets open themselves.
+/// Link of one headset. At most one is not `closed`, apart from links that headsets open themselves.
 enum LinkState: Hashable, Sendable {
     struct Opening: Hashable, Sendable {
         let mode: LinkMode
@@ -80,11 +80,11 @@ enum LinkState: Hashable, Sendable {
     struct Open: Hashable, Sendable {
         let mode: LinkMode
         let since: Instant
-        /// When the running silence was reported.
+        /// When the present silence was reported.
         var silentSince: Instant?
-        /// After a silence: when packets came again.
+        /// After a silence: when packets resumed.
         var steadySince: Instant?
-        /// After a silence: when the link has carried packets for long enough to be used again.
+        /// After a silence: when packets will have been steady for long enough to use the link again.
         var steadyAt: Instant?
 
         var isHeldBack: Bool { silentSince != nil || steadyAt != nil }
@@ -93,7 +93,7 @@ enum LinkState: Hashable, Sendable {
     case closed
     case opening(Opening)
     case open(Open)
-    /// Also a cancelled set-up.
+    /// Also after a cancelled set-up.
     case closing(LinkMode)
 
     var isClosed: Bool { self == .closed }
@@ -105,7 +105,7 @@ enum LinkState: Hashable, Sendable {
         }
     }
 
-    /// The mode that the link has, had or is getting.
+    /// Mode of the link, present, past or requested.
     var mode: LinkMode? {
         switch self {
         case .opening(let opening): opening.mode

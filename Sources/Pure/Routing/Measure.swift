@@ -1,10 +1,10 @@
 import BluetoothTypes
 
-/// A number that decides, and the one it is compared with (routing policy §13).
+/// A measured value and the limit it is compared with (docs/inside/Routing.md §13).
 package struct Measure: Hashable, Sendable {
     package let value: Int64
     package let limit: Int64
-    /// Of both: "ms", "times" or "attempts".
+    /// Unit of both: "ms", "times" or "attempts".
     package let unit: String
 
     package init(value: Int64, limit: Int64, unit: String) {

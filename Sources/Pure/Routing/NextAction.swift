@@ -1,14 +1,13 @@
-/// What the policy does next by itself if nothing else happens, and when (routing policy §13).
+/// The policy's next action if no other event occurs, and its time (docs/inside/Routing.md §13).
 package struct NextAction: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
-        /// The headset has settled, or its pause, its limit or the dwell of the present one is over: its link is asked
-        /// for.
+        /// The headset has settled, or its pause, its limit or the current one's dwell ends: its link is requested.
         case mayTakeCall
         /// A further attempt to open the link, counted from 1.
         case attempt(Int, of: Int)
-        /// The attempt that is going on has taken too long.
+        /// The present attempt times out.
         case timeOut(attempt: Int, of: Int)
-        /// The device carries the call until the headset that is awaited does.
+        /// The device carries the call until the awaited headset does.
         case standIn
         /// The device carries the call.
         case takeCall
@@ -21,12 +20,12 @@ package struct NextAction: Hashable, Sendable {
     }
 
     package let kind: Kind
-    /// The device that it is about; nil for the jack.
+    /// The device concerned; nil for the jack.
     package let device: AudioDevice?
-    /// The time until then; nil when that is not by the clock: another link has to close first.
+    /// Time until then; nil when it depends on the closing of another link.
     package let remaining: Duration?
 
-    /// One stable word a kind.
+    /// One stable word per kind.
     package var word: String {
         switch kind {
         case .mayTakeCall: "mayTakeCall"

@@ -1,15 +1,15 @@
 import BluetoothTypes
 
-/// When something happened, the latest last; as many times as can make a difference.
+/// Times of recent occurrences, the latest last; as many as can matter.
 struct RecentTimes: Hashable, Sendable {
-    /// Doubling a millisecond as often as this passes every limit that can be configured.
+    /// A millisecond doubled this often exceeds every configurable limit.
     private static let capacity = 32
 
     private(set) var times: [Instant] = []
 
     var latest: Instant? { times.last }
 
-    /// How many happened less than `window` ago.
+    /// Number of occurrences less than `window` ago.
     func count(within window: Duration, of now: Instant) -> Int {
         guard let latest = times.last else { return 0 }
         let start = now.advanced(by: .zero - window)
@@ -19,12 +19,12 @@ struct RecentTimes: Hashable, Sendable {
         return count
     }
 
-    /// Whether any happened less than `window` ago.
+    /// Whether any occurred less than `window` ago.
     func isRecent(within window: Duration, of now: Instant) -> Bool {
         times.last.map { $0 > now.advanced(by: .zero - window) } ?? false
     }
 
-    /// The time of the last but `count` - 1; nil when there are fewer.
+    /// Time of the `count`-th latest occurrence; nil when there are fewer.
     func latest(_ count: Int) -> Instant? {
         times.count >= count ? times[times.count - count] : nil
     }

@@ -1,16 +1,16 @@
 import BluetoothTypes
 import JSONText
 
-/// Something of the policy's state that a recording can hold, and be rebuilt from.
+/// A part of the policy's state that can be written to a recording and restored from it.
 protocol Recordable {
     /// - Parameter zero: the instant that the recording counts from.
     init?(_ recorded: JSON, from zero: Instant)
     func recorded(from zero: Instant) -> JSON
 }
 
-/// One that consists of named parts.
+/// A value that consists of named parts.
 protocol RecordableObject: Recordable {
-    /// - Returns: nil when a part is missing that there has to be.
+    /// - Returns: nil when a required part is missing.
     init?(_ fields: inout RecordedFields)
     func write(_ fields: inout RecordedFields)
 }
@@ -32,8 +32,8 @@ extension RecordableObject {
 
 /// The named parts of a value while it is written or read.
 ///
-/// A part that is nil is left out. What is read and not understood, and what is there and not asked for, is a problem:
-/// another version wrote it, and the state would not be the one that was.
+/// A nil part is omitted. Invalid and unknown parts are problems: another version wrote them, and the restored state would
+/// differ.
 struct RecordedFields {
     private(set) var members: [JSON.Member] = []
     private let isReading: Bool
@@ -53,7 +53,7 @@ struct RecordedFields {
         self.zero = zero
     }
 
-    /// What is wrong with what was read; nil when nothing is.
+    /// Problem found while reading; nil without one.
     var problem: String? {
         if let invalid { return "'\(invalid)' is not understood" }
         guard isReading, let unknown = members.first(where: { !names.contains($0.name) }) else { return nil }
@@ -65,7 +65,7 @@ struct RecordedFields {
         members.append(JSON.Member(name, part.recorded(from: zero)))
     }
 
-    /// - Returns: nil when there is no such part, or none that is understood.
+    /// - Returns: nil when the part is missing or invalid.
     mutating func read<Part: Recordable>(_ name: String, as type: Part.Type = Part.self) -> Part? {
         names.append(name)
         guard let member = members.first(where: { $0.name == name }) else { return nil }
@@ -74,7 +74,7 @@ struct RecordedFields {
         return part
     }
 
-    /// Writes the part, or replaces it by what is read; a part that is not there stays as it is.
+    /// Writes the part, or replaces it by the recorded one; a missing part stays unchanged.
     mutating func part<Part: Recordable>(_ name: String, _ part: inout Part) {
         if isReading {
             part = read(name) ?? part
@@ -83,7 +83,7 @@ struct RecordedFields {
         }
     }
 
-    /// The same for a part that need not be there; it is nil then.
+    /// The same for an optional part; nil if missing.
     mutating func part<Part: Recordable>(_ name: String, _ part: inout Part?) {
         if isReading {
             part = read(name)
@@ -105,7 +105,7 @@ extension Bool: Recordable {
 }
 
 extension Int: Recordable {
-    /// All of them count events. More than this was never counted, and would trap when one more comes.
+    /// All of them count events. Larger values never occur, and would trap when one more is added.
     private static let mostCounted: Int64 = 1_000_000_000
 
     init?(_ recorded: JSON, from zero: Instant) {
@@ -156,7 +156,7 @@ extension Array: Recordable where Element: Recordable {
     func recorded(from zero: Instant) -> JSON { .array(map { $0.recorded(from: zero) }) }
 }
 
-/// A part that has one word for each of its values.
+/// A part that has one word per value.
 protocol RecordableWord: Recordable {
     init?(word: String)
     var word: String { get }

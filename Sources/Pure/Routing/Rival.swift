@@ -1,23 +1,23 @@
 package import BluetoothTypes
 
-/// The headset that a level with any headset would have given if it had not given another one, and why it did not.
+/// The headset that lost against the one chosen at a level with any headset, and the reason.
 package struct Rival: Hashable, Sendable {
-    /// What one headset has over another, in the order in which it is asked (routing policy §5).
+    /// Advantage of one headset over another, in the order of comparison (docs/inside/Routing.md §5).
     package enum Advantage: Hashable, Sendable {
         /// The other one is a loudspeaker or a watch, or declines calls.
         case category
-        /// Its place in `headsetOrder`, and that of the other one, from 1; nil: it is not in it.
+        /// Places of this and the other headset in `headsetOrder`, from 1; nil if not listed.
         case order(Int?, other: Int?)
         /// It has the call, and `newHeadset` is `stay`.
         case call
         /// It came later.
         case attachment
-        /// Nothing else tells them apart.
+        /// Nothing else distinguishes them.
         case address
     }
 
     package enum Reason: Hashable, Sendable {
-        /// It ranks higher, and something keeps it from the call.
+        /// It ranks higher, but an obstacle keeps it from the call.
         case kept(Obstacle)
         case outranked(by: Advantage)
     }

@@ -1,10 +1,10 @@
 package import BluetoothTypes
 
-/// The profile that carries a call's audio to a headset (routing policy §4).
+/// Profile that carries a call's audio to a headset (docs/inside/Routing.md §4).
 package enum LinkMode: String, Hashable, Sendable, CaseIterable {
     /// Both directions over a synchronous connection.
     case hfp
-    /// Output only; the microphone, if any, is the board's.
+    /// Output only; any microphone is the board's.
     case a2dp
 }
 
@@ -13,7 +13,7 @@ package enum Route: Hashable, Sendable {
     case local(LocalDevice)
     case headset(BluetoothAddress, LinkMode)
 
-    /// The device in the words of a user; a headset always with its address.
+    /// The device in the user's terms; a headset always with its address.
     package var device: AudioDevice {
         switch self {
         case .local(let local): AudioDevice(local)
@@ -72,7 +72,7 @@ package enum AudioOutput: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Where the person is heard.
+/// Where the user is heard.
 package enum AudioInput: Hashable, Sendable, CustomStringConvertible {
     case none, builtinMic, jackMic
     case sco(BluetoothAddress)

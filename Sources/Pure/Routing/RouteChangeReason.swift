@@ -1,13 +1,13 @@
-/// Why the route changed (routing policy §3).
+/// Reason for a change of route (docs/inside/Routing.md §3).
 ///
-/// The reason belongs to the decision: it is that of the event that changed the target, and stays with it until the
-/// path it asked for is open.
+/// The reason belongs to the decision: it comes from the event that changed the target, and is kept until the requested path
+/// is open.
 package enum RouteChangeReason: String, Hashable, Sendable, CaseIterable {
     case newDeviceAvailable, oldDeviceUnavailable
     case userSelection, preferenceChanged, configurationChanged
     case linkSilent, linkLoss, headsetTransfer, activationFailed
     case callStarted, callEnded, callHeld
-    /// A call's audio or video goes other ways than before.
+    /// The directions of a call's audio or video changed.
     case mediaChanged
     /// A local device stands in while a headset takes its time.
     case bridge
@@ -17,7 +17,7 @@ package enum RouteChangeReason: String, Hashable, Sendable, CaseIterable {
     case sessionActivated, sessionDeactivated
     case started, stopped
 
-    /// Whether a change to a headset for this reason was nobody's wish; only these count towards the switch limit.
+    /// Whether a change to a headset for this reason was not requested; only these count towards the switch limit.
     package var isAutomatic: Bool {
         switch self {
         case .newDeviceAvailable, .oldDeviceUnavailable, .linkSilent, .linkLoss, .activationFailed: true

@@ -2,13 +2,13 @@ import BluetoothTypes
 import Spelling
 
 extension RoutingConfiguration {
-    /// Sets one key from its text form, as it stands in a configuration file.
+    /// Sets one key from its text form in a configuration file.
     ///
     /// - Parameters:
-    ///   - key: a key of routing policy §15, verbatim, or as an earlier version wrote its unit.
-    ///   - value: `true`, `false` (also yes, no, on, off, 1, 0), whole milliseconds, a device, a word, or a list of
-    ///     devices or addresses separated by commas; spaces around each are ignored.
-    /// - Throws: when the key is unknown or the value is none that it accepts; nothing is changed then.
+    ///   - key: a key of docs/inside/Routing.md §10, verbatim, or with the unit in an earlier version's spelling.
+    ///   - value: `true`, `false` (also yes, no, on, off, 1, 0), whole milliseconds, a device, a word, or a list of devices
+    ///     or addresses separated by commas; spaces around each are ignored.
+    /// - Throws: when the key is unknown or does not accept the value; nothing is changed then.
     package mutating func set(key: String, value: String) throws(RoutingConfigurationError) {
         guard
             let known = RoutingKey(rawValue: key) ?? UnitSpelling.current(of: key).flatMap({ RoutingKey(rawValue: $0) })
@@ -18,7 +18,7 @@ extension RoutingConfiguration {
         }
     }
 
-    /// The text form of a key's value, as `set(key:value:)` reads it.
+    /// Returns the text form of a key's value, which `set(key:value:)` reads.
     package func value(of key: RoutingKey) -> String {
         switch key {
         case .exclude: exclude.map(\.description).joined(separator: ", ")
@@ -40,7 +40,7 @@ extension RoutingConfiguration {
         }
     }
 
-    /// The value that the key has unless it is set.
+    /// Default value of the key.
     package static func defaultValue(of key: RoutingKey) -> String {
         RoutingConfiguration().value(of: key)
     }

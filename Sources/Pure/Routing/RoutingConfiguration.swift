@@ -1,8 +1,8 @@
 package import BluetoothTypes
 
-/// The settings of the policy, with the defaults of routing policy §15.
+/// Settings of the policy, with their defaults (docs/inside/Routing.md §10).
 ///
-/// Names follow the configuration keys without the suffix `Ms`; all durations are zero or more.
+/// Names are the configuration keys without their unit; all durations are zero or more.
 package struct RoutingConfiguration: Hashable, Sendable {
     package enum NewHeadset: String, Hashable, Sendable, CaseIterable {
         case stay, take
@@ -36,12 +36,12 @@ package struct RoutingConfiguration: Hashable, Sendable {
     package var penaltyMax = Duration.milliseconds(120_000)
     package var startGrace = Duration.milliseconds(1500)
     package var reopenBridge = Duration.milliseconds(500)
-    /// Kept by whoever opens real links, not by the policy.
+    /// Observed by the owner of the links, not by the policy.
     package var reopenPause = Duration.milliseconds(300)
     package var minDwell = Duration.milliseconds(2000)
     package var gapReset = Duration.milliseconds(500)
     package var transferGuard = Duration.milliseconds(1000)
-    /// Zero is adaptive. Kept by whoever watches the link, not by the policy.
+    /// Zero is adaptive. Observed by the owner of the links, not by the policy.
     package var silentLimit = Duration.zero
     package var silentResume = Duration.milliseconds(500)
     package var silentClose = Duration.milliseconds(1000)
@@ -50,7 +50,7 @@ package struct RoutingConfiguration: Hashable, Sendable {
     package init() {}
 }
 
-/// A setting that is not understood. Both cases are the user's mistake: show the text, change nothing.
+/// An invalid setting. Both cases are the user's mistake: show the text, change nothing.
 package enum RoutingConfigurationError: Error, Hashable, Sendable {
     case unknownKey(String)
     case invalidValue(key: RoutingKey, value: String)

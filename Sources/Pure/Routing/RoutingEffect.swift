@@ -1,22 +1,22 @@
 package import BluetoothTypes
 
-/// What the shell has to do, in order; completions come back as events.
+/// Action for the shell, in order; completions come back as events.
 package enum RoutingEffect: Hashable, Sendable {
-    /// Carry the call's audio here, cutting over from the path that is closed next, if one is.
+    /// Carry the call's audio here, switching over from the path that is closed next, if any.
     case openPath(Route)
     case closePath(Route)
-    /// Set the hardware of the active path again: input, gain, jack. No route change.
+    /// Reapply the hardware settings of the active path: input, gain, jack. No route change.
     case refreshPath(Route)
     /// - Parameters:
-    ///   - codecHint: the rung of the codec ladder to start from; nil is the best that was negotiated.
-    ///   - attempt: counted from 1 since the last link that lived.
+    ///   - codecHint: rung of the codec ladder to start from; nil for the best negotiated one.
+    ///   - attempt: counted from 1 since the last link that lasted.
     case openLink(BluetoothAddress, LinkMode, codecHint: VoiceCodec?, attempt: Int)
-    /// Close the link, or cancel its set-up; `.linkClosed` (or `.linkFailed`) is awaited.
+    /// Close the link, or cancel its set-up; `.linkClosed` (or `.linkFailed`) is expected.
     case closeLink(BluetoothAddress)
-    /// Ring like this from now on; replaces an earlier one.
+    /// Ring like this from now on; replaces an earlier announcement.
     case startRinging(Ringing)
     case stopRinging
-    /// Hand the media profile back to the headset's music player.
+    /// Return the media profile to the headset's music player.
     case restoreMedia(BluetoothAddress)
     /// The one instant at which `.deadlineReached` is due; replaces an earlier one, nil cancels it.
     case setDeadline(Instant?)
@@ -28,17 +28,17 @@ package enum RoutingEffect: Hashable, Sendable {
     case selectionRefused(AudioDevice, RoutingError)
 }
 
-/// How an incoming call is announced.
+/// Announcement of an incoming call.
 package struct Ringing: Hashable, Sendable {
     package enum HeadsetRing: String, Hashable, Sendable {
         case none
         /// RING and +CLIP only.
         case indication
-        /// The ring tone goes through the headset's link.
+        /// The ring tone is sent through the headset's link.
         case inband
     }
 
-    /// Whether the board's own ringer is on.
+    /// The board's own ringer is on.
     package var local: Bool
     package var headset: HeadsetRing
 
@@ -50,12 +50,12 @@ package struct Ringing: Hashable, Sendable {
     package static let none = Ringing(local: false, headset: .none)
 }
 
-/// What a client is told when a wish cannot be honoured.
+/// Reason for refusing a client's request.
 package enum RoutingError: String, Error, Hashable, Sendable {
     /// Expected before `start` and after `stop`: start first.
     case notStarted
-    /// Expected: the device is not there, or a foreground call does not support it.
+    /// Expected: the device is not present, or a foreground call does not support it.
     case unavailable
-    /// Expected: the headset refused every attempt; it is tried again after a pause.
+    /// Expected: the headset refused every attempt; btcalld retries after a pause.
     case activationFailed
 }

@@ -1,7 +1,7 @@
 import BluetoothTypes
 
 extension RoutingEvent {
-    /// The event in words, such that `init(_:changing:)` reads the same event.
+    /// The event in text form, which `init(_:changing:)` reads back.
     package var record: EventRecord {
         switch self {
         case .start: EventRecord("api.start")
@@ -85,13 +85,13 @@ extension RoutingEvent {
             audio == .sendReceive ? nil : ("audio", .text(audio.rawValue)))
     }
 
-    /// Reads an event from words.
+    /// Reads an event from its text form.
     ///
     /// - Parameters:
     ///   - record: arguments in any order.
-    ///   - configuration: what `api.config` changes.
-    ///   - vocabulary: who wrote the record: completions are events of recordings only.
-    /// - Throws: for a word, argument or value that is not understood; nothing is guessed.
+    ///   - configuration: the configuration that `api.config` changes.
+    ///   - vocabulary: author of the record: completions are events of recordings only.
+    /// - Throws: for an unknown word or argument and for an invalid value; nothing is guessed.
     package init(
         _ record: EventRecord, changing configuration: RoutingConfiguration = RoutingConfiguration(),
         in vocabulary: EventRecord.Vocabulary = .recordings
@@ -121,7 +121,7 @@ extension RoutingEvent {
         return .deadlineReached
     }
 
-    /// What a client asks; nil for another word.
+    /// Reads a client's request; nil for another word.
     private static func readRequest(_ reader: ArgumentReader) throws(EventRecordError) -> RoutingEvent? {
         switch reader.record.word {
         case "api.start": .start
@@ -138,7 +138,7 @@ extension RoutingEvent {
         }
     }
 
-    /// What happens to calls; nil for another word.
+    /// Reads an event of a call; nil for another word.
     private static func readCall(_ reader: ArgumentReader) throws(EventRecordError) -> RoutingEvent? {
         switch reader.record.word {
         case "call.outgoing":
@@ -165,7 +165,7 @@ extension RoutingEvent {
         }
     }
 
-    /// What is reported of headsets and their links; nil for another word.
+    /// Reads a report about headsets and their links; nil for another word.
     private static func readHeadset(_ reader: ArgumentReader) throws(EventRecordError) -> RoutingEvent? {
         switch reader.record.word {
         case "bt.described":
@@ -200,7 +200,7 @@ extension RoutingEvent {
         }
     }
 
-    /// What happens on the board, and interruptions; nil for another word.
+    /// Reads an event of the board or an interruption; nil for another word.
     private static func readBoard(_ reader: ArgumentReader) throws(EventRecordError) -> RoutingEvent? {
         switch reader.record.word {
         case "jack.plugged": .jackPlugged(microphone: try reader.flag("mic", default: true))
@@ -278,7 +278,7 @@ private struct ArgumentReader {
         return address
     }
 
-    /// By the other side only; by its user unless it is said.
+    /// Closing by the other side only; by its user unless stated.
     func closeReason(_ name: String) throws(EventRecordError) -> LinkCloseReason {
         guard has(name) else { return .remote }
         guard case .text(let text) = value(name), let reason = LinkCloseReason(rawValue: text), reason != .requested

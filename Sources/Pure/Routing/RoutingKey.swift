@@ -1,4 +1,4 @@
-/// The keys of the configuration's routing section, verbatim (routing policy §15), in the order of the example file.
+/// Keys of the configuration's routing section, verbatim, in the order of the example file.
 package enum RoutingKey: String, Hashable, Sendable, CaseIterable {
     case exclude, headsetOrder, newHeadset
     case jackGesture, jackMasksEarpiece
@@ -12,7 +12,7 @@ package enum RoutingKey: String, Hashable, Sendable, CaseIterable {
     case transferGuardMilliseconds, silentLimitMilliseconds, silentResumeMilliseconds, silentCloseMilliseconds,
         mediaRestoreMilliseconds
 
-    /// What a value of a key looks like.
+    /// Accepted form of a key's value.
     package enum ValueType: Hashable, Sendable {
         case boolean, milliseconds, count, device, deviceList, addressList
         case words([String])

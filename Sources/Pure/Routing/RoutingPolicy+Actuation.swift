@@ -1,20 +1,20 @@
 import BluetoothTypes
 
-/// One step towards the target: make before break where that is possible (routing policy §6).
+/// Takes one step towards the target: make before break where possible (docs/inside/Routing.md §6).
 extension RoutingPolicy {
-    /// Gives up a path that no longer exists, before the target is found: its device is not "current" any more.
+    /// Leaves a path that no longer exists, before the target is determined: its device is no longer current.
     mutating func leaveDeadPath(because cause: RouteChangeReason, at now: Instant) {
         guard let current, !canCarry(current) else { return }
         let wasBridging = isBridging
         leavePath(because: cause, at: now)
-        // What stood in for a headset has waited already.
+        // A device that stood in for a headset has already waited.
         if wasBridging, let local = findLocalDevice(at: now) {
             take(local, because: cause, at: now)
             isBridging = true
         }
     }
 
-    /// Whether the device of an open path still is what it was. A masked earpiece is: it is left by cutting over.
+    /// Whether the device of an open path can still carry it. A masked earpiece can: it is left by switching over.
     private func canCarry(_ route: Route) -> Bool {
         switch route {
         case .local(let local):
@@ -38,14 +38,15 @@ extension RoutingPolicy {
             pending = nil
             closeLinks(except: nil, at: now)
         case .headset(let address, let mode):
-            // A call that only rings has no path but its headset's.
+            // While a call only rings, the only path is its headset's.
             if demand == .ringing, current?.local != nil { leavePath(because: cause, at: now) }
             approach(address, mode, at: now)
         }
         if pending == nil || pending?.address != decision.target?.address { reopeningSince = nil }
     }
 
-    /// Towards a headset: cut over when its link is open, else get there without a second link at the same time.
+    /// Moves towards a headset: switches over if its link is open, otherwise opens it without a second link at the same
+    /// time.
     private mutating func approach(_ address: BluetoothAddress, _ mode: LinkMode, at now: Instant) {
         let target = Route.headset(address, mode)
         if let current, current.address != nil, current != target {
@@ -72,7 +73,7 @@ extension RoutingPolicy {
         bridgeIfDue(at: now)
     }
 
-    /// The link is open: use it, unless it is silent and something of the board can be heard instead.
+    /// Uses the open link, unless it is silent and a device of the board can be heard instead.
     private mutating func settlePath(on target: Route, through open: LinkState.Open, at now: Instant) {
         let standIn = open.isHeldBack && demand == .path ? findLocalDevice(at: now) : nil
         guard let standIn else { return take(target, because: decision.reason, at: now) }
@@ -83,8 +84,8 @@ extension RoutingPolicy {
         }
     }
 
-    /// A plug hides the earpiece that is in use while a headset is awaited, or a further call does not support it: no
-    /// reason to be silent.
+    /// Replaces an earpiece in use that a plug hides, or that a further call does not support, while a headset is awaited:
+    /// audio must not stop for that.
     private mutating func replaceMaskedEarpiece(at now: Instant) {
         guard let local = current?.local, obstacle(for: local, foreground: foregroundCalls) != nil else { return }
         if let other = findLocalDevice(at: now) {
@@ -100,7 +101,7 @@ extension RoutingPolicy {
         isBridging = true
     }
 
-    /// One set-up at a time, and none while any other link is not down.
+    /// Opens one link at a time, and none while any other link is not closed.
     private mutating func openLinkIfPossible(_ index: Int, _ mode: LinkMode, at now: Instant) {
         guard headsets.allSatisfy(\.link.isClosed) else { return }
         if let retryAt = headsets[index].retryAt, retryAt > now { return }
@@ -121,7 +122,7 @@ extension RoutingPolicy {
 
     // MARK: Path
 
-    /// Opens a path and then leaves the one before it; nothing at all if it is open already.
+    /// Opens a path and then closes the previous one; no effect if it is already open.
     private mutating func take(_ route: Route, because cause: RouteChangeReason, at now: Instant) {
         isBridging = false
         guard current != route else { return }
@@ -142,7 +143,7 @@ extension RoutingPolicy {
         if cause.isAutomatic { headsets[index].switchIns.append(now) }
     }
 
-    /// Closes the path without another one. A path that was too short does not restart the clock of the bridge.
+    /// Closes the path without a successor. A path that was too short does not restart the clock of the bridge.
     private mutating func leavePath(because cause: RouteChangeReason, at now: Instant) {
         guard let current else { return }
         isBridging = false

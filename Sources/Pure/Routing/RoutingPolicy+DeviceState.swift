@@ -1,28 +1,28 @@
 package import BluetoothTypes
 
-/// What a device is to the calls at the moment, in one word.
+/// Present state of a device towards the calls, in one word.
 package enum DeviceState: String, Hashable, Sendable, CaseIterable {
     /// It is the route.
     case active
-    /// Its link is being set up, also during a back-off and while another link closes first.
+    /// Its link is being set up, including back-off and waiting for another link to close.
     case pending
-    /// Its link is open and nothing comes in, or has come again for too short a time.
+    /// Its link is open, but no packets arrive, or only for too short a time again.
     case silent
     /// It may carry the call.
     case available
-    /// It came too recently to take a running call, or was lost in one.
+    /// It connected too recently to take a running call, or was lost during one.
     case settling
     /// It may not take the running call yet: another headset has just taken it, or this one has taken it too often.
     case waiting
-    /// All attempts to open its link failed; it rests.
+    /// All attempts to open its link failed; it is paused.
     case penalty
-    /// It is there, and the present call does not support its kind.
+    /// It is present, but the present call does not support its kind.
     case unsupported
     case unavailable
 }
 
 extension RoutingPolicy {
-    /// The state of a local device or of one headset; `unavailable` for what is not known.
+    /// Returns the state of a local device or of one headset; `unavailable` for unknown ones.
     package func state(of device: AudioDevice, at now: Instant) -> DeviceState {
         let foreground = foregroundCalls
         if let local = device.local {
@@ -48,7 +48,7 @@ extension RoutingPolicy {
         }
     }
 
-    /// The next time at which the state of some headset may change although nothing happens; nil while none is known.
+    /// Next time at which some headset's state may change without an event; nil if there is none.
     package func nextStateChange(after now: Instant) -> Instant? {
         var earliest: Instant?
         func consider(_ instant: Instant?) {
@@ -66,11 +66,11 @@ extension RoutingPolicy {
         return earliest
     }
 
-    /// Whether a headset says that it can play our ring tone.
+    /// Whether a headset reports that it can play our ring tone.
     package func supportsInbandRing(_ address: BluetoothAddress) -> Bool {
         headset(address)?.supportsInbandRing ?? false
     }
 
-    /// The number of the explicit choice in force or dormant; no two choices have the same. Nil without one.
+    /// Unique number of the explicit choice, in force or dormant. Nil without one.
     package var choiceSequence: Int? { choice?.sequence }
 }

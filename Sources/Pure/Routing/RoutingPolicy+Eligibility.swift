@@ -1,8 +1,8 @@
 import BluetoothTypes
 
-/// Which devices are there, how they are used, and what keeps them from taking the call (routing policy §4, §5).
+/// Present devices, their use, and their obstacles to taking the call (docs/inside/Routing.md §4, §5).
 extension RoutingPolicy {
-    /// The most automatic changes to one headset within the window (routing policy §12, I10).
+    /// Maximum number of automatic changes to one headset within the window (docs/inside/Routing.md §12, I10).
     static let switchLimit = 6
     static let switchWindow = Duration.seconds(30)
 
@@ -10,7 +10,7 @@ extension RoutingPolicy {
 
     var isWiredPresent: Bool { (jack != .empty || hasDetachedWired) && !isWiredLost }
 
-    /// Whether the earpiece is there but hidden by a plug.
+    /// Whether the earpiece is present but hidden by a plug.
     var isEarpieceMasked: Bool {
         configuration.jackMasksEarpiece && (jack != .empty || hasDetachedWired)
     }
@@ -26,13 +26,13 @@ extension RoutingPolicy {
 
     // MARK: Headsets
 
-    /// What the configuration says of one headset.
+    /// Applies the configuration to one headset.
     func applyConfiguration(to headset: inout Headset) {
         headset.place = configuration.headsetOrder.firstIndex(of: headset.address)
         headset.isExcluded = configuration.exclude.contains { $0.names(headset.address) }
     }
 
-    /// What the configuration says of every headset: the lists are read once, not for each headset.
+    /// Applies the configuration to every headset: the lists are read once, not per headset.
     mutating func applyConfigurationToHeadsets() {
         var places: [BluetoothAddress: Int] = [:]
         for (place, address) in configuration.headsetOrder.enumerated() where places[address] == nil {
@@ -47,7 +47,7 @@ extension RoutingPolicy {
         }
     }
 
-    /// How the headset is used now; nil when it is not usable.
+    /// Mode in which the headset is used now; nil when it is not usable.
     func mode(of headset: Headset) -> LinkMode? {
         switch usability(of: headset) {
         case .usable(let mode): mode
@@ -72,7 +72,7 @@ extension RoutingPolicy {
         }
     }
 
-    /// What keeps the headset from being the target; nil when it is eligible.
+    /// Obstacle that keeps the headset from being the target; nil when it is eligible.
     func obstacle(for headset: Headset, _ situation: Situation) -> Obstacle? {
         if case .unusable(let obstacle) = usability(of: headset) {
             return obstacle == .notConnected ? absence(of: headset, at: situation.now) : obstacle
@@ -107,13 +107,13 @@ extension RoutingPolicy {
         return nil
     }
 
-    /// Whether the headset has to be stable first: not while nothing is open or pending and it has not been lost.
+    /// Whether the headset must settle first: not while nothing is open or pending and it has not been lost.
     func mustSettle(_ headset: Headset, at now: Instant) -> Bool {
         current != nil || pending != nil || headset.losses.isRecent(within: configuration.flapWindow, of: now)
     }
 
-    /// Whether the calls that matter send audio: those in the foreground, else all. One that only receives leaves A2DP to
-    /// headsets that have it; without A2DP they are used all the same.
+    /// Whether the relevant calls send audio: those in the foreground, otherwise all. A call that only receives uses A2DP on
+    /// headsets that have it, and HFP on others.
     var isMicrophoneRequested: Bool {
         var isAnyInForeground = false
         var isAskedByAny = calls.isEmpty
@@ -132,7 +132,7 @@ extension RoutingPolicy {
         let input: AudioInput
     }
 
-    /// Where sound goes and comes from on a route, by the facts of now (routing policy §4).
+    /// Returns the output and input of a route, according to present facts (docs/inside/Routing.md §4).
     func endpoints(of route: Route) -> Endpoints {
         let hasInput = configuration.microphoneEnabled && isMicrophoneRequested
         let builtin = hasInput ? AudioInput.builtinMic : .none

@@ -1,8 +1,8 @@
 import BluetoothTypes
 
-/// Facts: what each event says, without deciding anything (routing policy §3).
+/// Updates facts from each event, without deciding anything (docs/inside/Routing.md §3).
 extension RoutingPolicy {
-    /// - Returns: the reason that a change of route has if this event causes one; nil when there is nothing to decide.
+    /// - Returns: the reason for a change of route that this event causes; nil when there is nothing to decide.
     mutating func apply(_ event: RoutingEvent, at now: Instant) -> RouteChangeReason? {
         switch event {
         case .start, .stop, .setPreferred, .setDefault, .select, .clearSelection, .mute, .refresh:
@@ -63,7 +63,7 @@ extension RoutingPolicy {
         case .interruptionEnded(let resume):
             return endInterruption(resuming: resume)
         case .deadlineReached:
-            // What was due has been done before any event.
+            // Due deadlines are handled before any event.
             return nil
         }
     }
@@ -119,7 +119,7 @@ extension RoutingPolicy {
         return isActive ? .sessionActivated : .sessionDeactivated
     }
 
-    /// Why a selection cannot be honoured now; nil when it can.
+    /// Reason why a selection is refused now; nil when it is possible.
     package func refusal(ofSelecting device: AudioDevice) -> RoutingError? {
         guard started else { return .notStarted }
         let isPossible =
@@ -144,7 +144,7 @@ extension RoutingPolicy {
         }
     }
 
-    /// An explicit instruction waives settling, penalty and dwell of the headsets that it names (routing policy §5).
+    /// Waives settling, penalty and dwell of the headsets that an explicit instruction names (docs/inside/Routing.md §5).
     private mutating func instruct(_ device: AudioDevice, at now: Instant) {
         for index in headsets.indices where device.names(headsets[index].address) {
             guard mode(of: headsets[index]) != nil else { continue }
@@ -241,7 +241,7 @@ extension RoutingPolicy {
         return expireJackEdge(at: now)
     }
 
-    /// Believes the jack when it has been quiet for long enough.
+    /// Accepts the jack's state when it has been quiet for long enough.
     mutating func expireJackEdge(at now: Instant) -> RouteChangeReason? {
         guard let edge = jackEdge, edge.deadline <= now else { return nil }
         jackEdge = nil
@@ -323,7 +323,7 @@ extension RoutingPolicy {
 
     private mutating func endInterruption(resuming resume: Bool) -> RouteChangeReason? {
         guard interruption != .none else { return nil }
-        // Without a call there is nobody to be kept from the audio.
+        // Without a call nobody is kept from the audio.
         interruption = resume || calls.isEmpty ? .none : .notResumed
         return .interruptionEnded
     }

@@ -1,6 +1,6 @@
 import BluetoothTypes
 
-/// What is reported of headsets and the adapter, and since when each headset is usable (routing policy §3, §4, §8).
+/// Reports about headsets and the adapter, and the time since which each headset is usable (docs/inside/Routing.md §3, §4, §8).
 extension RoutingPolicy {
     // MARK: Reports
 
@@ -76,13 +76,13 @@ extension RoutingPolicy {
         index(of: address).map { headsets[$0] }
     }
 
-    /// Where the headset stands; nil when it is unknown.
+    /// Index of the headset; nil when it is unknown.
     func index(of address: BluetoothAddress) -> Int? {
         let index = position(of: address)
         return index < headsets.endIndex && headsets[index].address == address ? index : nil
     }
 
-    /// Where the headset stands or would stand.
+    /// Index where the headset is or would be inserted.
     private func position(of address: BluetoothAddress) -> Int {
         var range = headsets.startIndex..<headsets.endIndex
         while !range.isEmpty {
@@ -98,7 +98,7 @@ extension RoutingPolicy {
 
     // MARK: Usable since
 
-    /// Notices headsets that became usable or stopped being so, and counts losses (routing policy §4, §8).
+    /// Detects headsets that became usable or unusable, and counts losses (docs/inside/Routing.md §4, §8).
     mutating func updateAttachments(because cause: RouteChangeReason, at now: Instant) {
         var isAnyForgotten = false
         for index in headsets.indices {
@@ -120,14 +120,14 @@ extension RoutingPolicy {
         if isAnyForgotten { headsets.removeAll(where: \.isForgotten) }
     }
 
-    /// Starts the time that a headset has to be stable for, with all losses in the window included.
+    /// Starts a headset's settling time, including all losses in the window.
     mutating func settle(_ index: Int, from now: Instant) {
         let losses = headsets[index].losses.count(within: configuration.flapWindow, of: now)
         headsets[index].settlesSince = now
         headsets[index].readyAt = now.advanced(by: settlingTime(losses: losses))
     }
 
-    /// How long a headset has to be stable for after so many losses in the window.
+    /// Settling time of a headset after this many losses in the window.
     func settlingTime(losses: Int) -> Duration {
         doubled(configuration.settleBluetooth, times: losses, limit: configuration.settleMax)
     }

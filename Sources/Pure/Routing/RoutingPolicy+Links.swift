@@ -1,6 +1,6 @@
 import BluetoothTypes
 
-/// What becomes of links, by our doing and by the headset's (routing policy §7, §8).
+/// Changes of links, by our actions and by the headset's (docs/inside/Routing.md §7, §8).
 extension RoutingPolicy {
     mutating func applyLinkReport(_ event: RoutingEvent, at now: Instant) -> RouteChangeReason? {
         switch event {
@@ -69,12 +69,12 @@ extension RoutingPolicy {
         forgetChoice(ofFailing: address, at: now)
     }
 
-    /// The pause after so many failed attempts, one or more.
+    /// Pause after this many failed attempts, one or more.
     func retryPause(after attempts: Int) -> Duration {
         doubled(configuration.retryBase, times: attempts - 1, limit: .seconds(3600))
     }
 
-    /// A choice that cannot be honoured is dropped, unless it also names a headset that can.
+    /// Drops a choice that cannot be honoured, unless it also names a headset that can.
     private mutating func forgetChoice(ofFailing address: BluetoothAddress, at now: Instant) {
         guard case .device(let device) = choice?.device, device.names(address) else { return }
         let hasAnother = headsets.contains { other in
@@ -106,7 +106,7 @@ extension RoutingPolicy {
             return .activationFailed
         case .open(let open):
             headsets[index].noteLinkGone(at: now, livedFor: configuration.transferGuard)
-            // A headset that does not carry the call updates its link and nothing else.
+            // For a headset that does not carry the call, only its link is updated.
             guard current?.address == address || open.isHeldBack && decision.target?.address == address else {
                 return .headsetTransfer
             }
@@ -114,7 +114,7 @@ extension RoutingPolicy {
         }
     }
 
-    /// The link in use has closed.
+    /// Handles the closing of the link in use.
     private mutating func lost(
         _ open: LinkState.Open, _ index: Int, _ reason: LinkCloseReason, at now: Instant
     ) -> RouteChangeReason? {
@@ -129,7 +129,7 @@ extension RoutingPolicy {
             isParked = true
             return .headsetTransfer
         case .remote where open.since.duration(to: now) < configuration.transferGuard:
-            // Only a path that was in use is asked for again; `pending` keeps the headset eligible.
+            // Only a path in use is requested again; `pending` keeps the headset eligible.
             pending = .headset(address, open.mode)
             fail(index, .failed, during: nil, at: now)
             return isUnderPenalty(headsets[index], at: now) ? .activationFailed : .headsetTransfer
@@ -142,7 +142,7 @@ extension RoutingPolicy {
         }
     }
 
-    /// No in-band ring for this call again; a choice that the headset made while it rang is taken back with it.
+    /// Disables the in-band ring for this call; a choice that the headset made while it rang is withdrawn as well.
     private mutating func declineInbandRing(of address: BluetoothAddress) {
         for index in calls.indices where calls[index].state == .ringing {
             calls[index].isInbandRingDeclined = true
@@ -150,7 +150,7 @@ extension RoutingPolicy {
         if choice?.origin == .headsetTransfer, choice?.device == .device(.headset(address)) { choice = nil }
     }
 
-    /// A lost link: opened again at once the first time, a loss of the headset when it happens again.
+    /// Handles a lost link: reopened at once the first time, a loss of the headset when repeated.
     private mutating func drop(_ index: Int, mode: LinkMode, at now: Instant) {
         let address = headsets[index].address
         let isRepeated = headsets[index].drops.isRecent(within: configuration.flapWindow, of: now)
@@ -214,7 +214,7 @@ extension RoutingPolicy {
         return .linkSilent
     }
 
-    /// Closes links that were silent for too long, and trusts those that have been steady for long enough.
+    /// Closes links that have been silent for too long, and trusts links that have been steady for long enough.
     mutating func expireSilence(at now: Instant) -> RouteChangeReason? {
         var cause: RouteChangeReason?
         for index in headsets.indices {

@@ -1,9 +1,9 @@
 import BluetoothTypes
 
-/// What comes next, found by doing it: a copy of the policy is taken from deadline to deadline until something happens
-/// that can be noticed. So the explanation cannot promise anything else than what the policy does.
+/// Determines the next action by simulation: a copy of the policy runs from deadline to deadline until something noticeable
+/// happens. The explanation therefore always agrees with the policy.
 extension RoutingPolicy {
-    /// Deadlines at which nothing is noticed: one or a few for each headset.
+    /// Limit for deadlines without a noticeable effect: one or a few for each headset.
     private static let deadlineLimit = 1000
 
     func nextAction(at now: Instant) -> NextAction? {
@@ -24,7 +24,7 @@ extension RoutingPolicy {
         return nil
     }
 
-    /// What of a step can be noticed; nil when nothing can.
+    /// Noticeable effect of a step; nil without one.
     private func notice(_ effects: [RoutingEffect], since past: RoutingPolicy) -> (NextAction.Kind, AudioDevice?)? {
         if let current, current != past.current {
             return (isBridging ? .standIn : .takeCall, current.device)

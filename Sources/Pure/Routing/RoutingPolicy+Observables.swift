@@ -1,29 +1,29 @@
 package import BluetoothTypes
 
-/// What clients see of the policy (routing policy §15).
+/// State of the policy that clients see.
 extension RoutingPolicy {
-    /// One device as a user sees it.
+    /// One device as listed for users.
     package struct Listing: Hashable, Sendable {
         package let device: AudioDevice
         package let isAvailable: Bool
-        /// Why not, for a person; nil when it is available.
+        /// Reason in words; nil when it is available.
         package let unavailableBecause: String?
-        /// Where a call on the device is heard and spoken; nil when it is not available.
+        /// Output and input of a call on the device; nil when it is not available.
         package let output: AudioOutput?
         package let input: AudioInput?
     }
 
-    /// The mode of the current route; nil on local devices and without a path.
+    /// Mode of the current route; nil on local devices and without a path.
     package var mode: LinkMode? { current?.mode }
 
     package var output: AudioOutput { current.map { endpoints(of: $0).output } ?? .none }
 
     package var input: AudioInput { current.map { endpoints(of: $0).input } ?? .none }
 
-    /// The explicit choice in force or dormant, as it was given; `local` after a transfer away from a headset.
+    /// The explicit choice, in force or dormant, in its original form; `local` after a transfer away from a headset.
     package var override: String? { choice?.text }
 
-    /// How a headset would be used now; nil when it is unknown or not usable.
+    /// Mode in which a headset would be used now; nil when it is unknown or not usable.
     package func usableMode(of address: BluetoothAddress) -> LinkMode? {
         headset(address).flatMap { mode(of: $0) }
     }
@@ -34,9 +34,9 @@ extension RoutingPolicy {
     /// Whether it knows any headset, connected or not.
     package var knowsHeadsets: Bool { !headsets.isEmpty }
 
-    /// Devices that are there and may be used, settled or not, in a fixed order; headsets by address.
+    /// Present and permitted devices, settled or not, in a fixed order; headsets by address.
     package var availableDevices: [AudioDevice] {
-        // Asked after every event: loops, not chains of closures.
+        // Called after every event: loops, not chains of closures.
         var devices: [AudioDevice] = []
         for local in LocalDevice.allCases where obstacle(for: local, foreground: []) == nil {
             devices.append(AudioDevice(local))
@@ -45,8 +45,8 @@ extension RoutingPolicy {
         return devices
     }
 
-    /// The device that is, or would be, used: the choice unless it is `local`, else the preference as it was set, else
-    /// what the levels give now.
+    /// The device that is, or would be, used: the choice unless it is `local`, otherwise the preference as set, otherwise
+    /// the result of the levels.
     package func selected(at now: Instant) -> AudioDevice {
         if case .device(let device) = choice?.device { return device }
         if preferred != .none { return preferred }
@@ -54,9 +54,9 @@ extension RoutingPolicy {
         return found?.device ?? .none
     }
 
-    /// All devices that are known, available or not, in a fixed order.
+    /// All known devices, available or not, in a fixed order.
     ///
-    /// - Parameter now: decides nothing about availability; says how long a headset is still paused or settling.
+    /// - Parameter now: does not affect availability; determines how long a headset is still paused or settling.
     package func devices(at now: Instant) -> [Listing] {
         let locals = LocalDevice.allCases.map { local in
             listing(.local(local), because: obstacle(for: local, foreground: []))
@@ -79,7 +79,7 @@ extension RoutingPolicy {
 
     // MARK: Explanation
 
-    /// Every level's finding, and which of them decides: the same walk as the choice.
+    /// Every level's finding, and the level that decides: the same evaluation as the choice.
     package func explain(at now: Instant) -> Explanation {
         let situation = Situation(foreground: foregroundCalls, now: now)
         let levels = RoutingLevel.allCases.map { levelFinding($0, find($0, situation), at: now) }
@@ -92,7 +92,7 @@ extension RoutingPolicy {
             next: nextAction(at: now))
     }
 
-    /// What a level came to, with what it asked for and what was measured.
+    /// Result of a level, with its request and measured values.
     private func levelFinding(_ level: RoutingLevel, _ finding: Finding, at now: Instant) -> LevelFinding {
         var words = LevelFinding(level: level, verdict: .skipped(.notSet))
         switch finding {
@@ -133,7 +133,7 @@ extension RoutingPolicy {
         }
     }
 
-    /// The time that had to pass for the last change of route, as it is configured now; nil when it is not fixed.
+    /// Time that had to pass for the last change of route, according to the present configuration; nil when it is not fixed.
     private var reasonLimit: Duration? {
         guard current?.local != nil else { return nil }
         switch reason {
@@ -143,7 +143,7 @@ extension RoutingPolicy {
         }
     }
 
-    /// What is measured on a headset that nothing keeps from being the target.
+    /// Measured state of a headset without an obstacle.
     func standing(of headset: Headset, at now: Instant) -> Standing {
         if let open = headset.link.opened {
             if let silentSince = open.silentSince {
@@ -162,7 +162,7 @@ extension RoutingPolicy {
             isAsked: mustSettle(headset, at: now))
     }
 
-    /// How far the set-up of a pending headset's link is; nil when it is open.
+    /// Progress of a pending headset's link set-up; nil when the link is open.
     func setUpStanding(of headset: Headset, at now: Instant) -> Standing? {
         let attempt = headset.attempts + 1
         let attempts = configuration.openAttempts
@@ -181,7 +181,7 @@ extension RoutingPolicy {
         }
     }
 
-    /// What keeps a known headset that is not connected away, and for how long it would have to be stable.
+    /// Obstacle of a known headset that is not connected, with its required settling time.
     func absence(of headset: Headset, at now: Instant) -> Obstacle {
         guard mustSettle(headset, at: now) else { return .notConnected }
         let losses = headset.losses.count(within: configuration.flapWindow, of: now)
@@ -190,7 +190,7 @@ extension RoutingPolicy {
         return .lost(ago: latest.duration(to: now), required: required)
     }
 
-    /// Why no device is to carry anything now; nil while a call wants one.
+    /// Reason why no device is to carry audio now; nil while a call requests one.
     package var suspension: Explanation.Suspension? {
         if !started { return .stopped }
         if calls.isEmpty { return .noCall }

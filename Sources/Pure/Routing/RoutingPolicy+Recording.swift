@@ -1,14 +1,14 @@
 package import BluetoothTypes
 package import JSONText
 
-/// The policy as plain data, so that a recording can begin in the middle of its life and be replayed exactly.
+/// The policy as plain data, so that a recording can begin at any time and be replayed exactly.
 extension RoutingPolicy {
-    /// A recorded state that is not understood: another version wrote it, or somebody changed it.
+    /// An invalid recorded state: written by another version, or modified.
     package struct RecordedStateError: Error, Hashable, CustomStringConvertible {
         package let description: String
     }
 
-    /// The target, and the reason of the event that changed it last (routing policy §3).
+    /// The target, and the reason of the event that changed it last (docs/inside/Routing.md §3).
     package struct Wanted: Hashable, Sendable {
         package let target: Route?
         package let reason: RouteChangeReason
@@ -16,7 +16,7 @@ extension RoutingPolicy {
 
     package var wanted: Wanted { Wanted(target: decision.target, reason: decision.reason) }
 
-    /// All of the state but the configuration, between two events.
+    /// The whole state except the configuration, between two events.
     ///
     /// - Parameter zero: the instant that times are counted from, in whole milliseconds.
     package func recordedState(from zero: Instant) -> JSON {
@@ -26,7 +26,7 @@ extension RoutingPolicy {
         return .object(fields.members)
     }
 
-    /// The policy that `recordedState(from:)` was taken of, if it had this configuration.
+    /// Restores the policy from `recordedState(from:)`, with the configuration it had.
     package init(
         recordedState: JSON, from zero: Instant, configuration: RoutingConfiguration
     ) throws(RecordedStateError) {
@@ -39,7 +39,7 @@ extension RoutingPolicy {
         if let problem = fields.problem { throw RecordedStateError(description: problem) }
     }
 
-    /// Every stored property but `configuration`, and `effects`, which is empty between events.
+    /// Visits every stored property except `configuration`, and `effects`, which is empty between events.
     private mutating func visit(_ fields: inout RecordedFields) {
         fields.part("started", &started)
         fields.part("preferred", &preferred)
@@ -228,7 +228,7 @@ extension Headset: RecordableObject {
         copy.visit(&fields)
     }
 
-    /// Every stored property but `address`.
+    /// Visits every stored property except `address`.
     private mutating func visit(_ fields: inout RecordedFields) {
         fields.part("place", &place)
         fields.part("isExcluded", &isExcluded)
@@ -280,7 +280,7 @@ extension LinkState: RecordableObject {
         }
     }
 
-    /// Nothing while it is closed.
+    /// Writes nothing for a closed link.
     func write(_ fields: inout RecordedFields) {
         switch self {
         case .closed: break

@@ -1,14 +1,14 @@
 import BluetoothTypes
 
-/// How an incoming call is announced, and the link that an in-band ring needs (routing policy §9).
+/// Announcement of incoming calls, and the link for an in-band ring (docs/inside/Routing.md §9).
 extension RoutingPolicy {
-    /// The calls that ring while nothing else is up; the first one counts.
+    /// The first call that rings while nothing else is up.
     private var ringingCall: RoutingCall? {
         guard calls.allSatisfy({ $0.state == .ringing }) else { return nil }
         return calls.first
     }
 
-    /// The link to have while a call rings: for the in-band ring, or because the headset opened it.
+    /// Link to keep while a call rings: for the in-band ring, or because the headset opened it.
     func findRingTarget(at now: Instant) -> Route? {
         if let inband = findInbandHeadset(at: now) { return inband }
         guard case .device(.headset(let address)) = choice?.device, let headset = headset(address),

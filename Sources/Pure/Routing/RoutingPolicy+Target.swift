@@ -1,19 +1,18 @@
 package import BluetoothTypes
 
-/// The choice: a walk over levels, each of which yields a candidate and why it can or cannot be used
-/// (routing policy §5).
+/// The choice: evaluates levels, each of which yields a candidate and its verdict (docs/inside/Routing.md §5).
 extension RoutingPolicy {
-    /// What the walk is done for.
+    /// Purpose of the evaluation.
     struct Situation {
         let foreground: [RoutingCall]
         let now: Instant
-        /// Only devices of the board, for standing in.
+        /// Only devices of the board, to stand in.
         var isLocalOnly = false
 
         var isVideo: Bool { foreground.contains(where: \.video) }
     }
 
-    /// What a level comes to, without the words that explain it.
+    /// Result of a level, without its explanation.
     enum Finding {
         case skipped(SkipReason)
         case blocked(Route?, Obstacle)
@@ -26,7 +25,7 @@ extension RoutingPolicy {
             }
         }
 
-        /// The headset that was found, eligible or not.
+        /// The headset found, eligible or not.
         var address: BluetoothAddress? {
             switch self {
             case .eligible(let route), .blocked(let route?, _): route.address
@@ -35,11 +34,11 @@ extension RoutingPolicy {
         }
     }
 
-    /// What the calls ask for.
+    /// Audio that the calls request.
     enum Demand {
         /// No path: no call, or none that may have audio.
         case none
-        /// The link of a headset that rings in-band, and nothing else.
+        /// Only the link of a headset that rings in-band.
         case ringing
         case path
     }
@@ -59,13 +58,13 @@ extension RoutingPolicy {
         return .ringing
     }
 
-    /// Whether a call is due audio and some device could carry it: the time that counts as silence without a path.
+    /// Whether a call is due audio and some device could carry it: such time without a path counts as silence.
     package func isPathDue(at now: Instant) -> Bool {
         started && isAudioPermitted && calls.contains(where: \.isForeground)
             && (current != nil || findTarget(at: now) != nil)
     }
 
-    /// What the route should be, found anew from all facts.
+    /// Determines the target from all facts.
     func findTarget(at now: Instant) -> Route? {
         switch demand {
         case .none: nil
@@ -74,14 +73,14 @@ extension RoutingPolicy {
         }
     }
 
-    /// While stopped: the system device, else any local device.
+    /// Target while stopped: the system device, otherwise any local device.
     func findSystemDevice() -> Route? {
         let candidates = [configuration.systemDevice.local, .speakerphone, .earpiece, .wiredHeadset]
         for case let local? in candidates where obstacle(for: local, foreground: []) == nil { return .local(local) }
         return nil
     }
 
-    /// The device that the first level with an eligible one gives.
+    /// Device of the first level with an eligible one.
     func findDevice(_ situation: Situation) -> Route? {
         for level in RoutingLevel.allCases {
             if case .eligible(let route) = find(level, situation) { return route }
@@ -89,7 +88,7 @@ extension RoutingPolicy {
         return nil
     }
 
-    /// The best device of the board by the same levels.
+    /// Best device of the board according to the same levels.
     func findLocalDevice(at now: Instant) -> Route? {
         findDevice(Situation(foreground: foregroundCalls, now: now, isLocalOnly: true))
     }
@@ -124,7 +123,7 @@ extension RoutingPolicy {
         }
     }
 
-    /// The default if that is local, else what the levels below give when headsets are left out.
+    /// The default if that is local, otherwise the result of the levels below without headsets.
     private func findBestLocal(_ situation: Situation) -> Finding {
         var local = situation
         local.isLocalOnly = true
@@ -153,7 +152,7 @@ extension RoutingPolicy {
         return find(.wiredHeadset, situation)
     }
 
-    /// Wired and headsets by attachment, then the board's own devices, last any headset at all.
+    /// Wired headset and headsets by attachment, then the board's own devices, finally any headset.
     private func findPlatformOrder(_ situation: Situation) -> Finding {
         let automatic = find(.bluetooth, situation)
         let wired = find(.wiredHeadset, situation)
@@ -177,7 +176,7 @@ extension RoutingPolicy {
 
     // MARK: Devices
 
-    /// - Parameter isExplicit: `bluetooth` then means any headset, if there is none that is used automatically.
+    /// - Parameter isExplicit: `bluetooth` then means any headset, if none is used automatically.
     private func find(_ device: AudioDevice, _ situation: Situation, isExplicit: Bool = false) -> Finding {
         switch device {
         case .none:
@@ -205,7 +204,7 @@ extension RoutingPolicy {
         return obstacle.map { .blocked(route, $0) } ?? .eligible(route)
     }
 
-    /// The best headset that is eligible, else the best of all with what keeps it; one pass over all headsets.
+    /// The best eligible headset, otherwise the best of all with its obstacle; one pass over all headsets.
     private func findHeadset(_ situation: Situation, isExplicit: Bool) -> Finding {
         if situation.isLocalOnly { return .blocked(nil, .notLocal) }
         let carrying = configuration.newHeadset == .stay ? carryingHeadset : nil
@@ -225,7 +224,8 @@ extension RoutingPolicy {
         return .blocked(nil, .notConnected)
     }
 
-    /// Loudspeakers, watches and headsets that decline calls are left out unless the configuration ranks them.
+    /// Whether the headset is used without an explicit choice: not loudspeakers, watches and headsets that decline calls,
+    /// unless the configuration ranks them.
     private func isUsedAutomatically(_ headset: Headset) -> Bool {
         headset.category == .headset && !headset.declinesCalls || headset.place != nil
     }
@@ -235,8 +235,8 @@ extension RoutingPolicy {
         compare(index, with: other, carrying: carrying).isBefore
     }
 
-    /// Whether a headset is better than one with a lower address, and what the better one has over the other: those that
-    /// are used automatically first, then by explicit order, the one that carries the call, the most recent.
+    /// Whether a headset is better than one with a lower address, and the advantage of the better one: first those used
+    /// automatically, then by explicit order, the one that carries the call, the most recent.
     private func compare(
         _ index: Int, with other: Int, carrying: BluetoothAddress?
     ) -> (isBefore: Bool, advantage: Rival.Advantage) {
@@ -257,7 +257,7 @@ extension RoutingPolicy {
         return (attachedAt > otherAttachedAt, .attachment)
     }
 
-    /// The best of the other usable headsets when a level with any headset has given one; nil when there is no other.
+    /// Best of the other usable headsets when a level with any headset has chosen one; nil without another.
     func rival(of address: BluetoothAddress, at now: Instant) -> Rival? {
         guard let found = index(of: address) else { return nil }
         let carrying = configuration.newHeadset == .stay ? carryingHeadset : nil
@@ -276,9 +276,9 @@ extension RoutingPolicy {
         return Rival(address: other.address, reason: .outranked(by: advantage))
     }
 
-    /// The headset that has the call, is getting it while no other device has, or keeps its link through a silence and up to
-    /// the return. One whose link is still being opened while a local device has the call carries nothing: a newer headset
-    /// may come first.
+    /// The headset that has the call, is getting it while no other device has it, or keeps its link through a silence and
+    /// until it is used again. One whose link is still being opened while a local device has the call carries nothing: a
+    /// newer headset may precede it.
     private var carryingHeadset: BluetoothAddress? {
         if let address = current?.address { return address }
         if current == nil, let address = pending?.address { return address }

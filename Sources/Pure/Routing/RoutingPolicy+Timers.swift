@@ -1,10 +1,10 @@
 import BluetoothTypes
 
-/// Time as the policy sees it: facts that expire, and the one next instant at which something may change.
+/// Time in the policy: facts that expire, and the one next instant at which something may change.
 extension RoutingPolicy {
-    /// Changes the facts whose time is over.
+    /// Updates the facts whose time has expired.
     ///
-    /// - Returns: the reason for a change that this causes; nil when there was none.
+    /// - Returns: the reason for a change that this causes; nil without one.
     mutating func expireFacts(at now: Instant) -> RouteChangeReason? {
         let jackCause = expireJackEdge(at: now)
         let openCause = expireOpenings(at: now)
@@ -28,7 +28,7 @@ extension RoutingPolicy {
         return nil
     }
 
-    /// The earliest instant after `now` at which facts or eligibility change by themselves; nil when none does.
+    /// The earliest instant after `now` at which facts or eligibility change without an event; nil if there is none.
     func nextDeadline(after now: Instant) -> Instant? {
         var earliest: Instant?
         func consider(_ instant: Instant?) {
@@ -64,12 +64,12 @@ extension RoutingPolicy {
 
     // MARK: The clock of the bridge
 
-    /// When a local device stands in for the headset that is awaited; nil while nothing is awaited.
+    /// When a local device stands in for the awaited headset; nil while none is awaited.
     var bridgeDeadline: Instant? {
         bridgeClock.map { $0.since.advanced(by: $0.limit) }
     }
 
-    /// Since when that is awaited, and for how long at most.
+    /// Start of the wait, and its limit.
     var bridgeClock: (since: Instant, limit: Duration)? {
         guard current == nil, pending != nil, let pathlessSince, calls.contains(where: \.isForeground) else {
             return nil
@@ -79,7 +79,7 @@ extension RoutingPolicy {
 
     var bridgeLimit: Duration { reopeningSince == nil ? configuration.startGrace : configuration.reopenBridge }
 
-    /// The clock runs only while a path is due and permitted, and starts at zero when that begins.
+    /// Updates the clock, which runs only while a path is due and permitted, and starts at zero when that begins.
     mutating func updatePathlessClock(at now: Instant) {
         guard started, isAudioPermitted, calls.contains(where: \.isForeground) else {
             pathlessSince = nil

@@ -1,15 +1,15 @@
 package import BluetoothTypes
 
-/// Decides which device carries the call, and what has to happen next (routing policy §1–§11).
+/// Decides which device carries the call, and the next step (docs/inside/Routing.md).
 ///
-/// Level-triggered: each event updates facts, the target is found anew from all facts, and the actuation takes one
-/// step towards it. So an event that comes twice, late or out of order cannot leave the policy in a state that the
-/// next event does not repair. Same events and times give the same effects.
+/// Level-triggered: each event updates facts, the target is determined from all facts, and the actuation takes one step
+/// towards it. An event that arrives twice, late or out of order therefore cannot leave the policy in a state that the next
+/// event does not repair. Same events and times give the same effects.
 ///
-/// A value without clock, log or I/O. The caller feeds one event at a time, performs all effects in order, and comes
-/// back with `.deadlineReached` at the instant of the last `.setDeadline`.
+/// A value without clock, log or I/O. The caller passes one event at a time, performs all effects in order, and passes
+/// `.deadlineReached` at the instant of the last `.setDeadline`.
 package struct RoutingPolicy: Hashable, Sendable {
-    /// What the last recomputation wants, and the reason of the event that changed it.
+    /// Target of the last recomputation, and the reason of the event that changed it.
     struct Decision: Hashable, Sendable {
         var target: Route?
         var reason: RouteChangeReason
@@ -28,21 +28,21 @@ package struct RoutingPolicy: Hashable, Sendable {
 
     enum Interruption: String, Hashable, Sendable {
         case none, begun
-        /// Over, but the call was not given its audio back.
+        /// Ended, but the call did not get its audio back.
         case notResumed
     }
 
     /// More steps than one event can need: each of them rules a device out.
     private static let stepLimit = 4
 
-    // Life cycle and intent.
+    // Lifecycle and intent.
     package internal(set) var configuration: RoutingConfiguration
     package internal(set) var started = false
     package internal(set) var preferred = AudioDevice.none
-    /// The device when neither a choice nor the preference can be used.
+    /// Device used when neither a choice nor the preference can be.
     package internal(set) var defaultDevice = AudioDevice.none
     var choice: DeviceChoice?
-    /// Sequence number of the plug that is a gesture; choices and plugs share one numbering.
+    /// Sequence number of the plug that counts as a gesture; choices and plugs share one numbering.
     var plugGesture: Int?
     var gestures = 0
 
@@ -71,35 +71,35 @@ package struct RoutingPolicy: Hashable, Sendable {
     var currentSince = Instant.zero
     /// Since when some path has been open without a gap.
     var pathSince = Instant.zero
-    /// The headset whose link is being set up, also during the back-off and while another link closes first.
+    /// The headset whose link is being set up, including back-off and waiting for another link to close.
     package internal(set) var pending: Route?
     var decision = Decision(target: nil, reason: .started)
-    /// Why the route last changed, the change to none included; nil before the first change.
+    /// Reason for the last change of route, including one to none; nil before the first change.
     package internal(set) var reason: RouteChangeReason?
     /// When the route last changed.
     package internal(set) var changedAt: Instant?
     /// Runs while a path is due and none is open.
     var pathlessSince: Instant?
-    /// What the clock stood at before the present path, for a path that is too short to count.
+    /// Value of that clock before the present path, for a path that is too short to count.
     var pathlessBefore: Instant?
-    /// When a lost link that is being opened again closed.
+    /// When the lost link closed that is now being reopened.
     var reopeningSince: Instant?
     /// The current local path stands in for a headset that took too long.
     var isBridging = false
     var mediaRestore: MediaRestore?
-    /// How an incoming call is announced now.
+    /// Present announcement of an incoming call.
     package internal(set) var ringing = Ringing.none
-    /// The result of the last request of a client, or a later failure to reach a headset.
+    /// Result of a client's last request, or a later failure to reach a headset.
     package internal(set) var error: RoutingError?
 
-    // What the shell was told last.
+    // Last reports to the shell.
     var announcedDeadline: Instant?
     var announcedDevices: [AudioDevice] = []
     var announcedEndpoints: Endpoints?
     var latest = Instant(nanoseconds: .min)
     var effects: [RoutingEffect] = []
 
-    /// - Parameter localDevices: the built-in transducers that are there from the beginning; a wired headset comes by
+    /// - Parameter localDevices: built-in transducers that are present from the beginning; a wired headset is reported by
     ///   the jack or by `.localFound`.
     package init(
         configuration: RoutingConfiguration = RoutingConfiguration(),
@@ -112,21 +112,20 @@ package struct RoutingPolicy: Hashable, Sendable {
         announcedDevices = availableDevices
     }
 
-    /// Takes one event and returns what is to be done, in order.
+    /// Handles one event and returns the actions to perform, in order.
     ///
     /// - Parameter now: never before an earlier one; a clock that goes back is held.
     package mutating func handle(_ event: RoutingEvent, at now: Instant) -> [RoutingEffect] {
         let now = max(now, latest)
         latest = now
         let old = current
-        // What became of a link in this very instant comes before what the clock says (routing policy §15): the timer is
-        // left for its own event.
+        // A report about a link at this very instant precedes the deadline: the timer is left for its own event.
         let isDueNow = announcedDeadline == now && event.isLinkReport
         if !isDueNow, let announcedDeadline, announcedDeadline <= now {
             step(because: expireFacts(at: now) ?? .newDeviceAvailable, at: now)
         }
         if let cause = apply(event, at: now) { step(because: cause, at: now) }
-        // A wait of no time at all is over as soon as it begins.
+        // A wait of zero length ends as soon as it begins.
         for _ in 0..<Self.stepLimit {
             guard !isDueNow, let cause = expireFacts(at: now) else { break }
             step(because: cause, at: now)
@@ -142,7 +141,8 @@ package struct RoutingPolicy: Hashable, Sendable {
         updatePathlessClock(at: now)
         leaveDeadPath(because: cause, at: now)
         var target = findTarget(at: now)
-        // A step can make a better device eligible: what has left a headset is not held by that one's dwell any more.
+        // A step can make a better device eligible: once the audio has left a headset, that headset's dwell no longer
+        // applies.
         for _ in 0..<Self.stepLimit {
             if target != decision.target {
                 decision = Decision(target: target, reason: cause)
@@ -157,7 +157,7 @@ package struct RoutingPolicy: Hashable, Sendable {
         }
     }
 
-    /// Reports whatever differs from what was reported before.
+    /// Reports every difference from the last report.
     private mutating func announce(since old: Route?, at now: Instant, keepingDeadline isDueNow: Bool) {
         if old != current, let reason {
             effects.append(.routeChanged(old: old, new: current, reason))

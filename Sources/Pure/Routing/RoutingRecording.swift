@@ -1,14 +1,14 @@
 package import BluetoothTypes
 import JSONText
 
-/// The last routing events with what was decided after each, in bounded memory, such that the policy can be rebuilt as
-/// it was at any moment of them.
+/// Latest routing events and the decision after each, in bounded memory, from which the policy can be restored at any of
+/// their times.
 ///
-/// Events are kept in segments, each with the policy as it was before; the oldest segment is dropped as a whole. An event
-/// takes 48 bytes, one that changes a decision as many more (and their texts), so that a full recording of 16 segments of
-/// 512 takes half a megabyte. A call with a headset makes ten events; one in which everything happens, a hundred.
+/// Events are stored in segments, each with the policy before it; the oldest segment is dropped as a whole. An event takes
+/// 48 bytes, one that changes a decision as many more (and their texts), so that a full recording of 16 segments of 512
+/// takes half a megabyte. A call with a headset makes ten events; one in which everything happens, a hundred.
 package struct RoutingRecording: Sendable {
-    /// What holds after an event.
+    /// State after an event.
     package struct Decision: Hashable, Sendable {
         package let route: Route?
         package let pending: Route?
@@ -21,20 +21,20 @@ package struct RoutingRecording: Sendable {
     }
 
     package struct Change: Sendable {
-        /// Of the event after which it holds.
+        /// Index of the event after which it holds.
         let index: Int
         let decision: Decision
     }
 
     private struct Segment {
         let start: Instant
-        /// Before the first event.
+        /// Policy before the first event.
         let policy: RoutingPolicy
         var entries: [Entry] = []
-        /// Where an event changed the decision, ordered by index.
+        /// Changes of the decision, ordered by index.
         var changes: [Change] = []
 
-        /// What holds after the last event.
+        /// Decision after the last event.
         var decision: Decision { changes.last?.decision ?? Decision(policy) }
     }
 
@@ -43,32 +43,32 @@ package struct RoutingRecording: Sendable {
     private let eventLimit: Int
 
     /// - Parameters:
-    ///   - segmentLimit: how many segments are kept, one or more.
-    ///   - eventLimit: how many events a segment has, one or more.
+    ///   - segmentLimit: maximum number of segments, one or more.
+    ///   - eventLimit: maximum number of events in a segment, one or more.
     package init(segmentLimit: Int = 16, eventLimit: Int = 512) {
         self.segmentLimit = max(segmentLimit, 1)
         self.eventLimit = max(eventLimit, 1)
     }
 
-    /// Since when everything is known; nil before the first event.
+    /// Start of the recording; nil before the first event.
     package var start: Instant? { segments.first?.start }
 
-    /// How many events are kept.
+    /// Number of stored events.
     package var count: Int { segments.reduce(0) { $0 + $1.entries.count } }
 
-    /// To be told before each event: keeps the policy where a segment begins.
+    /// Stores the policy where a segment begins; call before each event.
     ///
     /// - Parameter now: whole milliseconds, never before an earlier one.
     package mutating func willHandle(at now: Instant, _ policy: RoutingPolicy) {
         if let last = segments.last, last.entries.count < eventLimit { return }
         if segments.count == segmentLimit { segments.removeFirst() }
         var segment = Segment(start: now, policy: policy)
-        // Doubling would take up to twice as much.
+        // Growth by doubling would take up to twice as much.
         segment.entries.reserveCapacity(eventLimit)
         segments.append(segment)
     }
 
-    /// To be told after each event.
+    /// Stores an event and its decision; call after each event.
     package mutating func didHandle(_ event: RoutingEvent, at now: Instant, _ policy: RoutingPolicy) {
         guard let last = segments.indices.last else { return }
         let decision = Decision(policy)
@@ -78,7 +78,7 @@ package struct RoutingRecording: Sendable {
         segments[last].entries.append(Entry(time: now, event: event))
     }
 
-    /// The policy after all events up to and including an instant; nil before the recording begins.
+    /// Returns the policy after all events up to and including an instant; nil before the recording begins.
     package func policy(at instant: Instant) -> RoutingPolicy? {
         guard let segment = segments.last(where: { $0.start <= instant }) else { return nil }
         var policy = segment.policy
@@ -99,11 +99,11 @@ extension RoutingRecording.Decision {
 // MARK: As a scenario
 
 extension RoutingRecording {
-    /// What stands around the events in a file.
+    /// Content of a file around its events.
     package struct Heading: Sendable {
         package let id: String
         package let title: String
-        /// Of the program that recorded.
+        /// Version of the recording program.
         package let version: String
 
         package init(id: String, title: String, version: String) {
@@ -113,16 +113,16 @@ extension RoutingRecording {
         }
     }
 
-    /// A scenario file (routing policy §15) that replays to the same decisions.
+    /// Returns a scenario file (docs/inside/Routing.md §15) that replays to the same decisions.
     ///
-    /// It begins with the state before its first event (`given.state`); completions and expired timers are among the
-    /// events, so that nothing is modelled; after each event that changed the route, what is pending, or the reason, it
-    /// is expected.
+    /// It begins with the state before its first event (`given.state`). Completions and expired timers are among the events,
+    /// so that nothing is modelled. After each event that changed the route, the pending device or the reason, the file
+    /// expects that change.
     ///
     /// - Parameters:
-    ///   - segmentCount: how many of the newest segments; nil for all.
+    ///   - segmentCount: number of the newest segments; nil for all.
     ///   - timeOfDay: ISO 8601 for the scenario's zero.
-    /// - Returns: JSON text, one line an event; nil before the first event.
+    /// - Returns: JSON text, one line per event; nil before the first event.
     package func scenarioFile(
         _ heading: Heading, last segmentCount: Int? = nil, timeOfDay: (Instant) -> String
     ) -> String? {
@@ -141,7 +141,7 @@ extension RoutingRecording {
         member("startedAt", .string(timeOfDay(first.start)), ",\n")
         member("recorded", true)
         member("exactTiming", true)
-        // What went wrong is replayed, not judged.
+        // A real silence is replayed, not judged.
         member("mayBeSilent", true, ",\n")
         json += "\"given\": {"
         member("config", .object(Self.members(of: first.policy.configuration)), ",\n")
@@ -188,7 +188,7 @@ extension RoutingRecording {
 }
 
 extension RoutingConfiguration {
-    /// The value of a key as a scenario has it.
+    /// The value of a key in the notation of a scenario.
     func recordedValue(of key: RoutingKey) -> JSON {
         let text = value(of: key)
         switch key.type {

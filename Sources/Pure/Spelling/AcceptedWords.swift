@@ -1,11 +1,11 @@
-/// The words of a sentence that says what is accepted: `auto, yes or no`, `stay | take`, `a list of msbc, cvsd`.
+/// Words in a sentence about accepted values: `auto, yes or no`, `stay | take`, `a list of msbc, cvsd`.
 package enum AcceptedWords {
     private static let list = "a list of "
 
-    /// - Returns: nothing for a list of any length, and where values are described rather than listed.
+    /// - Returns: an empty list for a list of any length, and for values that are described rather than listed.
     package static func words(in accepted: String) -> [String] {
         var words: [String] = []
-        // By characters: a text as separator would bring the whole of regular expressions into the daemon.
+        // By characters: a string separator would link the regular expression library into the daemon.
         for part in accepted.split(whereSeparator: { $0 == "," || $0 == "|" }) {
             let found = part.split(separator: " ").map { String($0) }
             switch found.count {
@@ -18,15 +18,15 @@ package enum AcceptedWords {
         return words.count > 1 ? words : []
     }
 
-    /// `did you mean 'voip'?`; nil when the value is near to none of the words.
+    /// Returns `did you mean 'voip'?`; nil when the value resembles none of the words.
     ///
-    /// - Parameter value: a word, or words where a list is accepted.
+    /// - Parameter value: a word, or words if a list is accepted.
     package static func question(for value: String, accepted: String) -> String? {
         guard accepted.hasPrefix(list) else {
             let words = words(in: accepted)
             return words.contains(value) ? nil : Suggestion.question(for: value, among: words)
         }
-        // What follows the words of a list is about the list: how it is written, what is missing here.
+        // Text after the words of a list describes the list, for example its notation.
         let elements = accepted.dropFirst(list.count).prefix { $0 != "(" }
         let words = elements.split { $0 == "," || $0 == "|" }.map { $0.split(separator: " ") }.filter { $0.count == 1 }
             .map { String($0[0]) }

@@ -1,17 +1,17 @@
-/// What was perhaps meant by a word that is not known.
+/// Suggests known words for an unknown one.
 package enum Suggestion {
-    /// `did you mean 'prefer'?`; nil when no candidate is near.
+    /// Returns `did you mean 'prefer'?`; nil when no candidate is similar.
     package static func question(for word: String, among candidates: [String]) -> String? {
         question(for: word, among: candidates.map { ($0, [$0]) })
     }
 
-    /// The same of candidates that go by several names.
+    /// The same for candidates with several names.
     package static func question(for word: String, among candidates: [(word: String, names: [String])]) -> String? {
         let near = words(near: word, among: candidates)
         return near.isEmpty ? nil : "did you mean \(near.map { "'\($0)'" }.joined(separator: " or "))?"
     }
 
-    /// The nearest candidates, at most three; each goes by several names.
+    /// Returns the most similar candidates, at most three; each may have several names.
     package static func words(near word: String, among candidates: [(word: String, names: [String])]) -> [String] {
         let wanted = Array(word.lowercased().utf8)
         let rated = candidates.compactMap { candidate -> (word: String, distance: Int)? in
@@ -34,7 +34,7 @@ package enum Suggestion {
         letters.indices.contains { letters[$0...].starts(with: part) }
     }
 
-    /// How many bytes have to be added, taken away or replaced to make one of the other; two that change places are one.
+    /// Number of bytes to add, remove or replace to convert one into the other; two swapped bytes count as one.
     private static func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
         var before = [Int](repeating: 0, count: other.count + 1)
         var row = Array(0...other.count)

@@ -1,6 +1,6 @@
-/// Names one call for its whole life; given by `CallTable` in order of report and never used twice.
+/// Identifies one call for its whole lifetime; assigned by `CallTable` in order of report and never reused.
 ///
-/// The shell maps it to the UUID of the D-Bus object. The +CLCC index is another number: `Call.index`.
+/// The shell maps it to the UUID of the D-Bus object. The +CLCC index is a different number: `Call.index`.
 package struct CallID: Hashable, Comparable, Sendable, CustomStringConvertible {
     package let value: UInt32
 
@@ -13,12 +13,12 @@ package struct CallID: Hashable, Comparable, Sendable, CustomStringConvertible {
     package static func < (left: CallID, right: CallID) -> Bool { left.value < right.value }
 }
 
-/// Who began the call.
+/// Side that began the call.
 package enum CallDirection: String, Hashable, Sendable {
     case incoming, outgoing
 }
 
-/// What the provider can do with one call, or at all (`dial`).
+/// Capabilities of the provider for one call, or in general (`dial`).
 package struct CallCapabilities: OptionSet, Hashable, Sendable {
     package let rawValue: UInt16
 
@@ -35,7 +35,7 @@ package struct CallCapabilities: OptionSet, Hashable, Sendable {
     package static let video = CallCapabilities(rawValue: 1 << 6)
     package static let transfer = CallCapabilities(rawValue: 1 << 7)
 
-    /// The words of `CallProvider1`'s option `capabilities`; nil for one that is not known.
+    /// Reads a word of `CallProvider1`'s option `capabilities`; nil for an unknown one.
     package init?(word: String) {
         switch word {
         case "hold": self = .hold
@@ -51,19 +51,19 @@ package struct CallCapabilities: OptionSet, Hashable, Sendable {
     }
 }
 
-/// The other party and what is known of the call when it is reported.
+/// The remote party, and further details of a reported call.
 package struct CallDetails: Hashable, Sendable {
-    /// The number as dialled or shown, international with a leading `+`; nil when withheld or not a number.
+    /// Number as dialled or displayed, international with a leading `+`; nil when withheld or not a number.
     package var number: String?
-    /// The type of address of `number` (3GPP TS 24.008 §10.5.4.7): 128…143 unknown, 144…159 international, 160…175
-    /// national; nil: from the number itself.
+    /// Type of address of `number` (3GPP TS 24.008 §10.5.4.7): 128…143 unknown, 144…159 international, 160…175 national;
+    /// nil: derived from the number.
     package var numberType: Int?
-    /// The name to show; nil when unknown.
+    /// Name to display; nil when unknown.
     package var name: String?
     package var hasVideo: Bool
-    /// The far end's address as the provider knows it; nil: nothing beyond the number.
+    /// The far end's address in the provider's notation; nil: nothing beyond the number.
     package var remoteAddress: String?
-    /// nil: what the provider can do at all.
+    /// nil: the provider's general capabilities.
     package var capabilities: CallCapabilities?
 
     package init(
@@ -78,20 +78,20 @@ package struct CallDetails: Hashable, Sendable {
     }
 }
 
-/// One call of the box, whoever owns it.
+/// One call of the board, of any provider.
 package struct Call: Hashable, Sendable {
     package let id: CallID
-    /// The name under which the owner registered.
+    /// Registered name of the call's provider.
     package let provider: String
     package let direction: CallDirection
     package var state: CallState
     package var details: CallDetails
     package var capabilities: CallCapabilities
-    /// The index of +CLCC and of +CHLD=1x and 2x, 1…7: the lowest free one when the call began, kept until it ends.
+    /// Index for +CLCC and for +CHLD=1x and 2x, 1…7: the lowest free one when the call began, kept until it ends.
     package let index: Int
     /// Part of a multiparty call.
     package var isConference: Bool
-    /// Whether headsets are shown it: not a call of a provider without call state.
+    /// Shown to headsets: not a call of a provider without call state.
     package let isShown: Bool
 
     package init(

@@ -1,24 +1,24 @@
-/// What a configured button asks of the calls, whichever key of whichever headset it is.
+/// Action on calls by a configured button, independent of key and headset.
 ///
-/// The call key of a Hands-Free headset without a configured action is not decided here: it arrives as AT commands, which
-/// `AudioGateway` answers by the profile's own rules.
+/// The call key of a Hands-Free headset without a configured action is not handled here: it arrives as AT commands, which
+/// `AudioGateway` answers according to the profile.
 package enum CallButton: Hashable, Sendable {
     case answer, hangUp
-    /// Answers the call that rings, else ends the one that is up.
+    /// Answers a ringing call, otherwise ends the present one.
     case toggle
-    /// Holds the active call, else resumes the held one.
+    /// Holds the active call, otherwise resumes the held one.
     case hold
     case redial
 
-    /// Why a button does nothing.
+    /// Reason why a button does nothing.
     package enum Idle: Error, Hashable, Sendable {
         case nothingRings, noCall, nothingDialled
     }
 
     /// - Parameters:
-    ///   - calls: as headsets are shown them.
-    ///   - lastDialed: the number that was dialled last; nil: none yet.
-    /// - Throws: why there is nothing to ask for. Expected.
+    ///   - calls: calls as shown to headsets.
+    ///   - lastDialed: number dialled last; nil if none.
+    /// - Throws: the reason why there is nothing to request. Expected.
     package func request(_ calls: CallSnapshot, lastDialed: String?) throws(Idle) -> CallRequest {
         switch self {
         case .answer: return try Self.answer(calls)
@@ -39,7 +39,7 @@ package enum CallButton: Hashable, Sendable {
         return .answer(call.id)
     }
 
-    /// The outgoing call that is not answered yet, else the active one, else the one that rings, else the held one.
+    /// Selects the outgoing call that is not answered yet, otherwise the active one, the ringing one, or the held one.
     private static func hangUp(_ calls: CallSnapshot) throws(Idle) -> CallRequest {
         let outgoing = calls.first(.alerting) ?? calls.first(.dialing) ?? calls.first(.setup)
         if let call = outgoing ?? calls.first(.active) { return .hangUp(call.id) }

@@ -1,11 +1,11 @@
 /// A telephony application that owns calls.
 package struct CallProvider: Hashable, Sendable {
-    /// Unique among the registered ones.
+    /// Unique among registered providers.
     package let name: String
     package var capabilities: CallCapabilities
-    /// False for announcements, and for who does not know what becomes of its calls: they are not shown to headsets.
+    /// False for announcements, and for applications that do not know their calls' state: not shown to headsets.
     package var hasCallState: Bool
-    /// Whether it is asked to dial what comes without the name of a provider.
+    /// Whether it dials requests that name no provider.
     package var dialsNumbers: Bool
 
     package init(
@@ -18,7 +18,7 @@ package struct CallProvider: Hashable, Sendable {
     }
 }
 
-/// Names one action that a provider was asked for and has not answered yet.
+/// Identifies one action that a provider has not answered yet.
 package struct ProviderActionID: Hashable, Comparable, Sendable {
     package let value: UInt64
 
@@ -29,24 +29,24 @@ package struct ProviderActionID: Hashable, Comparable, Sendable {
     package static func < (left: ProviderActionID, right: ProviderActionID) -> Bool { left.value < right.value }
 }
 
-/// One thing a provider is asked to do: a method call of `CallProvider1`. A reply fulfils it, an error or no reply
-/// within the shell's time limit fails it.
+/// An action requested from a provider: a method call of `CallProvider1`. A reply fulfils it; an error, or no reply within
+/// the shell's time limit, fails it.
 package enum ProviderAction: Hashable, Sendable {
     /// The call exists in state `setup`; fulfilled means dialing.
     case start(CallID, number: String)
     case answer(CallID)
     case reject(CallID)
     case hangUp(CallID)
-    /// Nobody has answered: the call is missed.
+    /// The call was not answered: it is missed.
     case giveUp(CallID)
     case setHeld(CallID, Bool)
-    /// Both at once, only when the provider can swap.
+    /// Both in one action, only if the provider can swap.
     case swap(hold: CallID, resume: CallID)
     case sendDTMF(CallID, String)
     case conference([CallID])
     case transfer([CallID])
 
-    /// The calls it is about.
+    /// The calls concerned.
     package var calls: [CallID] {
         switch self {
         case .start(let id, _), .answer(let id), .reject(let id), .hangUp(let id), .giveUp(let id),
@@ -57,7 +57,7 @@ package enum ProviderAction: Hashable, Sendable {
         }
     }
 
-    /// Whether the aim is to end the call, so that an end from elsewhere serves as well.
+    /// Whether the action ends the call, so that an end for another reason also fulfils it.
     var endsCall: Bool {
         switch self {
         case .reject, .hangUp, .giveUp, .transfer: true
@@ -66,13 +66,13 @@ package enum ProviderAction: Hashable, Sendable {
     }
 }
 
-/// What a provider answered.
+/// A provider's answer.
 package enum ProviderAnswer: Hashable, Sendable {
     case fulfilled
     case failed(ProviderFailure)
 }
 
-/// Why a provider's report changed nothing; the provider gets it as the error of its D-Bus call.
+/// Reason why a provider's report changed nothing; returned as the error of its D-Bus call.
 package enum CallReportError: Error, Hashable, Sendable {
     /// The provider is not registered.
     case unknownProvider

@@ -1,4 +1,4 @@
-/// Names one request while it is open; given by the caller, who gets it back in `.completed`.
+/// Identifies one request while it is open; assigned by the caller, and returned in `.completed`.
 package struct CallRequestID: Hashable, Comparable, Sendable {
     package let value: UInt64
 
@@ -9,23 +9,23 @@ package struct CallRequestID: Hashable, Comparable, Sendable {
     package static func < (left: CallRequestID, right: CallRequestID) -> Bool { left.value < right.value }
 }
 
-/// What a headset, the command line or a D-Bus client wants done.
+/// Request of a headset, the command line or a D-Bus client.
 package enum CallRequest: Hashable, Sendable {
     case answer(CallID)
     case reject(CallID)
-    /// Ends the conversation: a call of a conference ends with all others of it.
+    /// Ends the conversation: a call in a conference ends together with all others of it.
     case hangUp(CallID)
-    /// Nobody has answered a call that rings: it is missed.
+    /// A ringing call was not answered: it is missed.
     case giveUp(CallID)
-    /// Ends that call alone, also out of a conference.
+    /// Ends only that call, also out of a conference.
     case end(CallID)
-    /// - Parameter provider: nil: the first registered provider that can dial.
+    /// - Parameter provider: nil for the first registered provider that can dial.
     case dial(number: String, provider: String? = nil)
     case setHeld(CallID, Bool)
     case threeWay(ThreeWayAction)
-    /// Tones, each one of `0…9 A…D * #`, to an active call; nil: the first one that headsets are shown.
+    /// Sends tones, each one of `0…9 A…D * #`, to an active call; nil for the first one shown to headsets.
     case sendDTMF(String, to: CallID? = nil)
-    /// Response and hold (HFP 1.9 §4.30): no provider offers it yet, the table refuses it.
+    /// Response and hold (HFP 1.9 §4.30): no provider supports it yet; the table refuses it.
     case responseAndHold(ResponseAndHold)
 }
 
@@ -70,7 +70,7 @@ package enum ThreeWayAction: Hashable, Sendable {
         }
     }
 
-    /// The value as the headset wrote it.
+    /// The value in the headset's notation.
     package var text: String {
         switch self {
         case .releaseHeldOrRejectWaiting: "0"
@@ -91,27 +91,27 @@ package enum ResponseAndHold: Int, Hashable, Sendable {
     case reject = 2
 }
 
-/// How a request ended.
+/// Result of a request.
 package enum CallRequestOutcome: Hashable, Sendable {
     case done
     case failed(CallRequestFailure)
-    /// The call ended before it could be done.
+    /// The call ended before the request was carried out.
     case cancelled
 }
 
-/// Why a request was not done.
+/// Reason why a request was not carried out.
 package enum CallRequestFailure: Error, Hashable, Sendable {
-    /// There is no such call, or none in the right state.
+    /// No such call, or none in the right state.
     case noSuchCall
-    /// The call or its provider cannot do this; nothing was changed.
+    /// The call or its provider does not support this; nothing was changed.
     case notSupported
-    /// No registered provider can dial, or it is gone.
+    /// No registered provider can dial, or it disappeared.
     case noProvider
     /// Seven calls are up.
     case tooManyCalls
-    /// A call is being dialled already.
+    /// A call is already being dialled.
     case dialing
-    /// The provider said no, or did not answer in time.
+    /// The provider refused, or did not answer in time.
     case provider(ProviderFailure)
 }
 

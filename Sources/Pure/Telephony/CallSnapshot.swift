@@ -11,7 +11,7 @@ package struct CallSnapshot: Hashable, Sendable {
 
     package static let empty = CallSnapshot([])
 
-    /// The first call that is in this state.
+    /// First call in this state.
     package func first(_ state: CallState) -> Call? {
         calls.first { $0.state == state }
     }
@@ -20,7 +20,7 @@ package struct CallSnapshot: Hashable, Sendable {
         calls.first { $0.id == id }
     }
 
-    /// The call that a headset rings for: an incoming one, or a waiting one when nothing else is left.
+    /// The call for which a headset rings: an incoming one, or a waiting one if no other call is left.
     package var ringing: Call? {
         if let call = first(.incoming) { return call }
         return calls.contains { !$0.state.isRinging && $0.state != .setup } ? nil : first(.waiting)
@@ -32,7 +32,7 @@ package struct CallSnapshot: Hashable, Sendable {
         return call
     }
 
-    /// The call that an answer means: the one that a headset rings for, else the one that waits.
+    /// The call that an answer refers to: the one for which a headset rings, otherwise the waiting one.
     package var answerable: Call? { ringing ?? waiting }
 
     /// Whether an active and a held call of `earlier` have changed places.
@@ -48,7 +48,7 @@ package struct CallSnapshot: Hashable, Sendable {
 package struct CallIndicators: Hashable, Sendable {
     /// 1 while a call is active or held.
     package let call: Int
-    /// 0 none, 1 incoming (or waiting), 2 dialing, 3 the other end is alerted.
+    /// 0 none, 1 incoming (or waiting), 2 dialing, 3 the remote party is alerted.
     package let callSetup: Int
     /// 0 none, 1 an active and a held call, 2 held calls only.
     package let callHeld: Int

@@ -1,13 +1,12 @@
-/// Where a call is in its life.
+/// State of a call.
 ///
-/// `setup` is an outgoing call that was asked for and that its provider has not taken yet: no headset sees it.
-/// `incoming` rings; `waiting` is an incoming call while another one is up. Which of the two applies is decided by
-/// `CallTable` alone.
+/// `setup` is an outgoing call that was requested but not yet accepted by its provider: no headset sees it. `incoming`
+/// rings; `waiting` is an incoming call while another one is up. Only `CallTable` decides which of the two applies.
 package enum CallState: Hashable, Sendable {
     case setup, dialing, alerting, incoming, waiting, active, held
     case ended(CallEndReason)
 
-    /// Not answered yet and begun by the other party.
+    /// Begun by the remote party and not answered yet.
     package var isRinging: Bool { self == .incoming || self == .waiting }
 
     /// Begun by us and not answered yet; `setup` counts.
@@ -20,7 +19,7 @@ package enum CallState: Hashable, Sendable {
         }
     }
 
-    /// Whether a provider may report `next` for a call that is in this state; the same state again is always allowed.
+    /// Whether a provider may report `next` for a call in this state; repeating the present state is always allowed.
     package func mayBecome(_ next: CallState) -> Bool {
         if self == next { return !isEnded }
         switch (self, next) {
@@ -34,7 +33,7 @@ package enum CallState: Hashable, Sendable {
     }
 }
 
-/// Why a call is over.
+/// Reason for the end of a call.
 package enum CallEndReason: String, Hashable, Sendable, CaseIterable {
     case localHangUp, remoteHangUp, rejected, missed, answeredElsewhere, cancelled
     case busy, notFound, timedOut, error, transferred, providerGone

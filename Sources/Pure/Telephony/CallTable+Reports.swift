@@ -1,6 +1,6 @@
-/// What providers say.
+/// Reports of providers.
 extension CallTable {
-    /// A provider appears, or changes what it can do; its calls keep what they were reported with.
+    /// Registers a provider, or changes its capabilities; its existing calls keep theirs.
     package mutating func register(_ provider: CallProvider) {
         if let position = providers.firstIndex(where: { $0.name == provider.name }) {
             providers[position] = provider
@@ -9,7 +9,7 @@ extension CallTable {
         }
     }
 
-    /// A provider left the bus or unregistered: its calls end, what it was asked fails.
+    /// Removes a provider that left the bus or unregistered: its calls end, its open actions fail.
     package mutating func providerGone(_ name: String) -> [Action] {
         var actions: [Action] = []
         providers.removeAll { $0.name == name }
@@ -23,9 +23,9 @@ extension CallTable {
         return actions
     }
 
-    /// A new call rings.
+    /// Adds a new ringing call.
     ///
-    /// - Returns: the id of the new call and what to do.
+    /// - Returns: the id of the new call and the actions to perform.
     /// - Throws: `unknownProvider`, `filtered`, `busy`, `tooManyCalls`; nothing has changed then.
     package mutating func reportIncoming(
         _ details: CallDetails, from name: String
@@ -37,9 +37,9 @@ extension CallTable {
         return try report(details, direction: .incoming, state: state, provider: provider)
     }
 
-    /// The provider began a call by itself.
+    /// Adds a call that the provider began without a request.
     ///
-    /// - Returns: the id of the new call and what to do.
+    /// - Returns: the id of the new call and the actions to perform.
     /// - Throws: `unknownProvider`, `tooManyCalls`; nothing has changed then.
     package mutating func reportOutgoing(
         _ details: CallDetails, from name: String
@@ -59,7 +59,7 @@ extension CallTable {
         return (call.id, actions)
     }
 
-    /// The call is in another state now. `incoming` and `waiting` are the same report for a ringing call.
+    /// Changes a call's state. `incoming` and `waiting` are the same report for a ringing call.
     ///
     /// - Throws: `unknownCall`, `notOwner`, `illegalTransition`; nothing has changed then.
     package mutating func update(
@@ -77,7 +77,7 @@ extension CallTable {
         return actions
     }
 
-    /// Name, number, video or capabilities became known or changed; parts that are nil stay as they are.
+    /// Changes name, number, video or capabilities; nil parts stay unchanged.
     ///
     /// - Throws: `unknownCall`, `notOwner`.
     package mutating func update(
@@ -96,7 +96,7 @@ extension CallTable {
         return actions
     }
 
-    /// The provider joined calls, or split one off.
+    /// Records that the provider joined calls, or split one off.
     ///
     /// - Throws: `unknownCall`, `notOwner`.
     package mutating func update(
@@ -109,7 +109,7 @@ extension CallTable {
         return actions
     }
 
-    /// The call is over.
+    /// Ends a call.
     ///
     /// - Throws: `unknownCall`, `notOwner`.
     package mutating func ended(

@@ -1,19 +1,18 @@
-/// What headsets, the command line and D-Bus clients want, and what providers answer.
+/// Requests of headsets, the command line and D-Bus clients, and answers of providers.
 extension CallTable {
-    /// Works out the steps and begins them.
+    /// Plans the steps and begins them.
     ///
-    /// A request that another one already has on its way joins it: however many headsets answer a call, its provider is
-    /// asked once.
+    /// A request for an action already in progress joins it: however many headsets answer a call, its provider is asked
+    /// once.
     ///
-    /// - Parameter id: not in use by another open request; comes back in `.completed`, exactly once.
+    /// - Parameter id: not in use by another open request; returned in `.completed`, exactly once.
     package mutating func request(_ request: CallRequest, id: CallRequestID) -> [Action] {
         begin(request, id: id).actions
     }
 
-    /// The same, for who wants to know which call comes of it.
+    /// Begins a request and also returns the new call.
     ///
-    /// - Returns: the call that a request to dial makes, in `setup`; nil for any other request, and for one that fails at
-    ///   once.
+    /// - Returns: the call of a request to dial, in `setup`; nil for any other request, and for one that fails at once.
     package mutating func begin(
         _ request: CallRequest, id: CallRequestID
     ) -> (call: CallID?, actions: [Action]) {
@@ -32,13 +31,12 @@ extension CallTable {
         return (actions.lazy.compactMap(\.added).first, actions)
     }
 
-    /// The requests that a provider was asked for by this action, in order: none after its answer, and for what the table
-    /// wants by itself.
+    /// Requests served by this action, in order: none after its answer, and none for the table's own actions.
     package func requests(for action: ProviderActionID) -> [CallRequestID] {
         procedures.first { $0.inFlight == action }?.requests ?? []
     }
 
-    /// A provider answered, failed, or its time ran out. An id that is not open changes nothing.
+    /// Handles a provider's answer, failure or timeout. An id that is not open changes nothing.
     package mutating func providerAnswered(_ id: ProviderActionID, _ answer: ProviderAnswer) -> [Action] {
         var actions: [Action] = []
         finish(id, answer, &actions)
@@ -48,7 +46,7 @@ extension CallTable {
 
     // MARK: Steps
 
-    /// - Parameter plan: the outcome is `done` at once when no step has a point.
+    /// - Parameter plan: the outcome is `done` at once when no step is needed.
     mutating func begin(_ plan: Plan, _ id: CallRequestID?, _ actions: inout [Action]) {
         let requests = id.map { [$0] } ?? []
         let procedure = Procedure(
@@ -64,7 +62,7 @@ extension CallTable {
         switch answer {
         case .fulfilled:
             apply(step, &actions)
-            // Nobody is on hold, or back, whatever the provider says of a call that ended meanwhile.
+            // The call ended meanwhile: nobody is on hold or resumed, whatever the provider reports.
             if procedure.remaining.isEmpty, step.changesHold, step.calls.allSatisfy({ call($0) == nil }) {
                 complete(procedure, .cancelled, &actions)
             } else {
@@ -83,7 +81,7 @@ extension CallTable {
         }
     }
 
-    /// Sends the next step that still has a point to its provider, or completes the requests.
+    /// Sends the next step that is still needed to its provider, or completes the requests.
     private mutating func advance(_ procedure: Procedure, _ actions: inout [Action]) {
         var procedure = procedure
         while let step = procedure.remaining.first {
@@ -122,14 +120,14 @@ extension CallTable {
         }
     }
 
-    /// A call that was to be started by a later step does not come to be.
+    /// Removes a call that a later step would have started.
     private mutating func abandonStart(_ procedure: Procedure, _ actions: inout [Action]) {
         for step in procedure.remaining {
             if case .start(let id, _) = step { setState(id, .ended(.cancelled), &actions) }
         }
     }
 
-    /// What a fulfilled step means for the calls; parts that reports have overtaken are left out.
+    /// Applies a fulfilled step to the calls, except parts that reports have already changed.
     private mutating func apply(_ step: ProviderAction, _ actions: inout [Action]) {
         switch step {
         case .start(let id, _):
@@ -167,7 +165,7 @@ extension CallTable {
         if call(id)?.state == from { setState(id, to, &actions) }
     }
 
-    /// A report has overtaken the step.
+    /// Whether a report has already done this step.
     private func isAlreadySo(_ step: ProviderAction) -> Bool {
         switch step {
         case .answer(let id): call(id)?.state == .active
@@ -178,7 +176,7 @@ extension CallTable {
 }
 
 extension CallTable.Procedure {
-    /// Two requests for the same state want one action; the same tones twice are twice the tones.
+    /// Two requests for the same state share one action; the same tones twice are sent twice.
     fileprivate var canBeShared: Bool {
         !plan.steps.contains { step in
             if case .sendDTMF = step { true } else { false }
@@ -191,7 +189,7 @@ extension ProviderAction {
         if case .setHeld = self { true } else { false }
     }
 
-    /// Making room for another call: pointless, and no obstacle, when the call is gone.
+    /// Makes room for another call: unnecessary, and no obstacle, when the call is gone.
     fileprivate var isHold: Bool {
         if case .setHeld(_, true) = self { true } else { false }
     }

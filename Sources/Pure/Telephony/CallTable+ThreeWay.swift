@@ -1,7 +1,7 @@
-/// How a request becomes steps for providers.
+/// Conversion of requests to steps for providers.
 extension CallTable {
     /// - Returns: the steps in order; only dialling changes the table (a call in `setup`).
-    /// - Throws: why it cannot be done; nothing has changed then.
+    /// - Throws: the reason why it is not possible; nothing has changed then.
     mutating func plan(_ request: CallRequest, _ actions: inout [Action]) throws(CallRequestFailure) -> Plan {
         switch request {
         case .answer(let id): return Plan(try planAnswer(id))
@@ -15,7 +15,7 @@ extension CallTable {
             guard let call = call(id) else { throw .noSuchCall }
             return Plan([call.state.isRinging ? .reject(id) : .hangUp(id)])
         case .giveUp(let id):
-            // One that is being answered is answered.
+            // A call that is already being answered is not rejected.
             guard let call = call(id), call.state.isRinging, !isBeingAnswered(id) else { throw .noSuchCall }
             return Plan([.giveUp(id)])
         case .dial(let number, let provider): return Plan(try planDial(number, provider, &actions))
@@ -41,13 +41,13 @@ extension CallTable {
     private var active: [Call] { calls.filter { $0.state == .active } }
     private var held: [Call] { calls.filter { $0.state == .held } }
     private var ringing: Call? { calls.first { $0.state.isRinging } }
-    /// The held call that is meant where one is: that of the lowest index, with all of its multiparty call.
+    /// The held call that a request refers to: the one with the lowest index, with all of its multiparty call.
     private var heldParty: [Call] {
         guard let first = held.min(by: { $0.index < $1.index }) else { return [] }
         guard first.isConference else { return [first] }
         return held.filter { $0.isConference && $0.provider == first.provider }
     }
-    /// The call, then those in conference with it.
+    /// The call, followed by those in conference with it.
     private func conversation(of call: Call) -> [Call] {
         guard call.isConference else { return [call] }
         return [call]
@@ -58,7 +58,8 @@ extension CallTable {
     /// Dialled and not answered yet.
     private var outgoing: [Call] { calls.filter { $0.state == .dialing || $0.state == .alerting } }
 
-    /// Holding every call of `list`; nil when one of them cannot be held. One that headsets are not shown is ended then.
+    /// Steps to hold every call of `list`; nil when one of them cannot be held. A call not shown to headsets is ended
+    /// instead.
     private func holding(_ list: [Call]) -> [ProviderAction]? {
         guard list.allSatisfy({ $0.capabilities.contains(.hold) || !$0.isShown }) else { return nil }
         return list.map { $0.capabilities.contains(.hold) ? .setHeld($0.id, true) : .hangUp($0.id) }
@@ -83,7 +84,7 @@ extension CallTable {
             provider.capabilities.contains(.dial) && (name.map { provider.name == $0 } ?? provider.dialsNumbers)
         }
         guard let provider = able else { throw .noProvider }
-        // A person dials one number at a time: a second one is a button pressed twice.
+        // A user dials one number at a time: a second one is a button pressed twice.
         guard !calls.contains(where: { $0.isShown && $0.state.isOutgoingSetup }) else { throw .dialing }
         guard let room = holding(active) else { throw .notSupported }
         let details = CallDetails(number: number)
@@ -94,7 +95,7 @@ extension CallTable {
         return room + [.start(call.id, number: number)]
     }
 
-    /// AT+CHLD (3GPP TS 22.030 §6.5.5.1). Where a held and a waiting call are there, the waiting one is meant.
+    /// Plans AT+CHLD (3GPP TS 22.030 §6.5.5.1). With both a held and a waiting call, it refers to the waiting one.
     private func planThreeWay(_ action: ThreeWayAction) throws(CallRequestFailure) -> Plan {
         switch action {
         case .releaseHeldOrRejectWaiting:
@@ -102,7 +103,7 @@ extension CallTable {
             guard !held.isEmpty else { throw .noSuchCall }
             return Plan(held.map { .hangUp($0.id) })
         case .releaseActiveAndAcceptOther:
-            // A call that is being dialled is in the way of the other one just as an active call is.
+            // A call being dialled blocks the other one just like an active call.
             let inTheWay = active + outgoing
             guard ringing != nil || !held.isEmpty || !inTheWay.isEmpty else { throw .noSuchCall }
             let release = inTheWay.map { ProviderAction.hangUp($0.id) }
@@ -114,7 +115,7 @@ extension CallTable {
             return Plan([.hangUp(call.id)])
         case .holdActiveAndAcceptOther:
             if let ringing { return Plan(try planAnswer(ringing.id)) }
-            // What is being dialled cannot be held, and there is room for one call only.
+            // A call being dialled cannot be held, and there is room for one call only.
             guard outgoing.isEmpty else { throw .noSuchCall }
             if !held.isEmpty { return Plan(try planSwap(resume: heldParty)) }
             guard !active.isEmpty else { throw .noSuchCall }
@@ -132,7 +133,7 @@ extension CallTable {
         }
     }
 
-    /// Holds what is active and resumes `list`; in one step where the provider can.
+    /// Steps to hold the active calls and resume `list`; one step where the provider can swap.
     private func planSwap(resume list: [Call]) throws(CallRequestFailure) -> [ProviderAction] {
         if active.count == 1, list.count == 1, let old = active.first, let new = list.first,
             old.provider == new.provider, old.capabilities.contains(.swap), new.capabilities.contains(.swap)
@@ -143,7 +144,7 @@ extension CallTable {
         return room + list.map { .setHeld($0.id, false) }
     }
 
-    /// An active and a held call of one provider that can do `capability`.
+    /// An active and a held call of one provider with `capability`.
     private func planTogether(
         _ capability: CallCapabilities, _ make: ([CallID]) -> ProviderAction
     ) throws(CallRequestFailure) -> [ProviderAction] {

@@ -1,17 +1,17 @@
-/// The calls of the box: turns the reports of providers and the requests of headsets, command line and D-Bus into one
+/// All calls of the board: merges the reports of providers and the requests of headsets, command line and D-Bus into one
 /// consistent list.
 ///
-/// Its rules:
-/// - A call appears by `.added` before anything else is said of it and leaves by `.ended`; what is in `calls` is alive.
-/// - While any call is up, ringing calls are `waiting`; when none is, the oldest one is `incoming`, whoever reported
-///   which of the two.
-/// - A request becomes steps for providers, one after the other; a step that is fulfilled has happened, even when the
-///   provider never reports it. A report that says what is known changes nothing.
-/// - Answering or resuming a call holds the active ones first. When a provider reports a call active by itself, the
+/// Rules:
+/// - A call appears by `.added` before any other action about it, and leaves by `.ended`; `calls` contains live calls only.
+/// - While any call is up, ringing calls are `waiting`; otherwise the oldest one is `incoming`, whichever of the two was
+///   reported.
+/// - A request becomes steps for providers, one after the other. A fulfilled step has happened, even if the provider never
+///   reports it. A report of the present state changes nothing.
+/// - Answering or resuming a call first holds the active ones. When a provider reports a call active without a request, the
 ///   active calls of *other* providers are held.
-/// - Calls of a provider without call state are not shown to headsets and no obstacle to others: such a call is held or
-///   ended to make room, and makes nobody wait.
-/// - Nothing that a provider or headset can send traps, and nothing depends on hash order.
+/// - Calls of a provider without call state are not shown to headsets and do not block others: such a call is held or ended
+///   to make room, and lets nobody wait.
+/// - No input of a provider or headset can trap, and nothing depends on hash order.
 package struct CallTable: Sendable {
     package struct Configuration: Hashable, Sendable {
         package enum SecondCall: String, Hashable, Sendable, CaseIterable { case wait, reject }
@@ -26,22 +26,22 @@ package struct CallTable: Sendable {
 
     package enum Action: Hashable, Sendable {
         case added(Call)
-        /// The call as it is now.
+        /// The call in its new state.
         case changed(Call)
-        /// The call as it was at the end, in state `ended`.
+        /// The call in its last state, `ended`.
         case ended(Call)
-        /// Ask the provider; answer with `providerAnswered` for this id.
+        /// Request this action; answer with `providerAnswered` for this id.
         case perform(ProviderAction, provider: String, id: ProviderActionID)
-        /// A request is over.
+        /// A request has been completed.
         case completed(CallRequestID, CallRequestOutcome)
 
-        /// The call that appears by it.
+        /// The call added by this action.
         var added: CallID? {
             if case .added(let call) = self { call.id } else { nil }
         }
     }
 
-    /// What a request comes to.
+    /// Steps of a request.
     struct Plan: Hashable, Sendable {
         let steps: [ProviderAction]
         /// The call that leaves its multiparty call when all steps are done: private consultation.
@@ -53,7 +53,7 @@ package struct CallTable: Sendable {
         }
     }
 
-    /// Steps on their way to providers; the first one is with its provider.
+    /// Steps being carried out; the first one has been sent to its provider.
     struct Procedure: Sendable {
         let plan: Plan
         var remaining: [ProviderAction]
@@ -62,7 +62,7 @@ package struct CallTable: Sendable {
         var requests: [CallRequestID]
     }
 
-    /// Changes apply to what happens next.
+    /// Changes apply to later events.
     package var configuration: Configuration
     /// In the order of registration.
     package internal(set) var providers: [CallProvider] = []
@@ -78,10 +78,10 @@ package struct CallTable: Sendable {
         self.configuration = configuration
     }
 
-    /// What gateways show; equal tables give equal snapshots.
+    /// Calls shown by gateways; equal tables give equal snapshots.
     package var snapshot: CallSnapshot { CallSnapshot(calls.filter(\.isShown)) }
 
-    /// Whether audio is exchanged, or about to be, for a call that gateways do not show.
+    /// Whether audio is exchanged, or about to be, for a call not shown by gateways.
     package var isSpeakingUnshown: Bool {
         calls.contains { !$0.isShown && ($0.state == .active || $0.state.isOutgoingSetup) }
     }
@@ -117,7 +117,7 @@ package struct CallTable: Sendable {
         return call
     }
 
-    /// Changes one call and says so when that made a difference; ends it when the new state is `ended`.
+    /// Changes one call and reports any difference; ends it when the new state is `ended`.
     mutating func change(_ id: CallID, _ actions: inout [Action], _ body: (inout Call) -> Void) {
         guard let position = calls.firstIndex(where: { $0.id == id }) else { return }
         let before = calls[position]
@@ -136,7 +136,7 @@ package struct CallTable: Sendable {
         change(id, &actions) { $0.state = state }
     }
 
-    /// Brings `incoming` and `waiting` and the multiparty marks in line with the rest; last step of every input.
+    /// Updates `incoming`, `waiting` and the multiparty marks; last step of every input.
     mutating func settle(_ actions: inout [Action]) {
         let isUp = calls.contains { $0.isShown && !$0.state.isRinging && $0.state != .setup }
         var first = !isUp
