@@ -15,14 +15,14 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// What headsets hear over A2DP, and when.
+    /// Playback to headsets over A2DP.
     @Suite @ControlPlane struct A2DPTests {
         /// The first headset.
         private static var route: Choice {
             get throws { try #require(Choice.bluetooth(address: "\(Box.first)")) }
         }
 
-        /// What a headset hears over A2DP from now on.
+        /// The audio that a headset gets over A2DP from now on.
         @ControlPlane
         private final class Listener {
             let sink = SBCSink()
@@ -35,7 +35,7 @@ extension DaemonTests {
                 self.address = address
             }
 
-            /// Something was said since the last time, or nothing was but silence.
+            /// Whether speech, or only silence, arrived since the last call.
             func hears(_ isHeard: Bool = true) -> Bool {
                 for packet in box.bluez.receiveMedia(of: address) { sink.receive(packet) }
                 let recent = sink.left.dropFirst(checked)
@@ -56,7 +56,7 @@ extension DaemonTests {
             }
         }
 
-        /// Everything that bluetoothd has to be told is told.
+        /// Waits until bluetoothd has every registration.
         private func prepare(_ box: Box) async throws {
             try await eventually("bluetoothd has the endpoint") { !box.bluez.media.endpoints.isEmpty }
         }
@@ -116,7 +116,7 @@ extension DaemonTests {
                 try await box.bluez.configureMedia(of: Box.first)
                 try await box.prefer(.bluetooth)
                 let call = try await startCall(box)
-                // It has nothing but A2DP, which is no device for calls.
+                // It has only A2DP, which is no device for calls.
                 try await box.route(.earpiece)
                 #expect(try await !device(box).isAvailable)
                 try await box.bridge.audio.setAllowBluetoothA2DP(true)

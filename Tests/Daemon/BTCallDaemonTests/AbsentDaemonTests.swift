@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// The library before there is a daemon, and after it has gone.
+    /// The library before the daemon starts, and after it has gone.
     @Suite @ControlPlane struct AbsentDaemonTests {
         @Test
         func `S4.1 library: a program may start before btcalld: its requests say what to do, and work once it runs`()
@@ -47,7 +47,7 @@ extension DaemonTests {
                 })
         }
 
-        /// One request of each part of the library, which a daemon does.
+        /// One request of each part of the library that needs the daemon.
         private static func requests(
             _ bridge: CallBridge, _ telephone: Telephone
         ) -> [(String, @ControlPlane () async throws(BridgeError) -> Void)] {

@@ -12,7 +12,7 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// Headsets that ask too much.
+    /// Headsets that send too much.
     @Suite @ControlPlane struct AbuseTests {
         private let first = Choice("bluetooth:\(Box.first)") ?? .none
 
@@ -44,7 +44,7 @@ extension DaemonTests {
                 #expect(try await box.bridge.calls.list().map(\.state) == [.active])
                 #expect(!box.log.containing("warning", "\(Box.first)", "more commands", "unpair it").isEmpty)
                 try await eventually("its audio is closed") { !box.daemon.graph.holdsLink(Box.first) }
-                // Switched off and on, it is as good as any other.
+                // After switching off and on it works like any other.
                 box.bluez.disconnect(Box.first)
                 try await RawHeadset(try await box.bluez.connect(Box.first)).establish()
             }

@@ -11,9 +11,9 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// Who may do what, on a bus with the policy file that is shipped.
+    /// Access rights on a bus with the shipped policy file.
     @Suite(.enabled(if: OtherUser.canBe, OtherUser.condition)) @ControlPlane struct AccessTests {
-        /// Interfaces that the daemon offers, with the object that has them.
+        /// Interfaces that the daemon offers, each with an object that has it.
         private static let interfaces = [
             (BTCallName.Interface.manager, BTCallPath.manager), (BTCallName.Interface.pairing, BTCallPath.manager),
             (BTCallName.Interface.router, BTCallPath.router), (BTCallName.Interface.session, BTCallPath.session),
@@ -21,7 +21,7 @@ extension DaemonTests {
             (BTCallName.Interface.call, BTCallPath.calls + "/one"),
             (BTCallName.Interface.headset, BTCallPath.headsets + "/one"),
         ]
-        /// Those that programs offer: the daemon has none of them.
+        /// Interfaces that programs offer; the daemon has none of them.
         private static let foreign: Set = [
             BTCallName.Interface.callProvider, BTCallName.Interface.contactResolver,
             BTCallName.Interface.audioConfigurator,
@@ -30,7 +30,7 @@ extension DaemonTests {
 
         /// A bus to which every user may connect, with the shipped policy.
         ///
-        /// - Parameter group: whose members may do everything, in place of `btcall`, which is not there while tests run.
+        /// - Parameter group: the group with full access, in place of `btcall`, which does not exist while tests run.
         private func run(
             group: String = "btcall", body: (Box) async throws -> Void
         ) async throws {
@@ -44,7 +44,7 @@ extension DaemonTests {
                 configure: { $0.group = group }, body: body)
         }
 
-        /// What a page says of a member: from its heading to the next one.
+        /// The paragraph of a page about one member: from its heading to the next one.
         private static func paragraph(_ member: String, _ page: String) -> String? {
             let headings = ["\n`\(member)` `(", "\n### `\(member)("]
             guard let start = headings.compactMap({ page.range(of: $0) }).first else { return nil }
@@ -101,14 +101,14 @@ extension DaemonTests {
                 for (interface, path) in Self.interfaces {
                     calls += try InterfaceFile(interface).methods.keys.sorted().map { [path, "\(interface).\($0)"] }
                 }
-                // Without arguments most are refused, by the daemon and for that.
+                // Most calls without arguments are refused, by the daemon and for their arguments.
                 for (call, answer) in zip(calls, try await member(calls)) {
                     #expect(!answer.isDenied, "\(call): \(answer.text)")
                 }
             }
         }
 
-        /// Calls of a user that would show with whom a call is.
+        /// Calls of a user that would reveal the other party of a call.
         private func questions(_ call: String) -> [[String]] {
             let interface = "string:\(BTCallName.Interface.call)"
             return [
@@ -139,12 +139,12 @@ extension DaemonTests {
                 for (question, answer) in zip(questions(call), answers) {
                     #expect(!isTelling(answer), "\(question): \(answer.text)")
                 }
-                // That there is one, and how it is.
+                // The existence and the state of the call are visible.
                 #expect(answers[0].text.contains(call))
                 #expect(answers[1].text.contains("ringing"))
                 #expect(!answers[1].isError)
                 #expect(answers[3].isDenied && answers[3].text.contains("privacy"))
-                // Root, as this process is, sees it, by the library as well.
+                // This process is root and sees it, through the library as well.
                 #expect(try await box.bridge.calls.list().map(\.number) == ["5550100"])
                 #expect(try await box.bridge.calls.list().map(\.name) == ["Gate"])
                 try await box.bridge.setSetting("privacy.callers", to: "everybody")
@@ -173,9 +173,9 @@ extension DaemonTests {
         }
     }
 
-    /// What goes to everybody on the bus.
+    /// Signals that go to everybody on the bus.
     @Suite @ControlPlane struct CallerSignalTests {
-        /// Everything that the daemon signals of calls.
+        /// Every signal of the daemon about calls.
         @ControlPlane
         private final class Listener {
             private(set) var signals: [BusSignal] = []

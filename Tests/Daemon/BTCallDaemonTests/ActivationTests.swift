@@ -9,12 +9,12 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// The daemon as a bus starts it, by the activation file that is installed.
+    /// The daemon started by a bus through the installed activation file.
     @Suite @ControlPlane struct ActivationTests {
         private static let sources = URL(filePath: #filePath).appending(path: "../../../../dbus").standardized
         private let directory = FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString)")
 
-        /// The lines `key=value` of a file that is installed.
+        /// The `key=value` lines of an installed file.
         private static func entries(_ file: String) throws -> [String: String] {
             let text = try String(contentsOf: sources.appending(path: file), encoding: .utf8)
             var entries: [String: String] = [:]
@@ -33,7 +33,7 @@ extension DaemonTests {
             #expect(unit["Type"] == "notify")
         }
 
-        /// The installed file with the program that was built in place of what systemd starts.
+        /// Installs the file with the built program in place of the one that systemd starts.
         private func install() throws {
             let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
                 .appending(path: "btcalld").path()
@@ -66,7 +66,7 @@ extension DaemonTests {
                 "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetConnectionUnixProcessID",
                 [.string(BTCallName.bus)])
             let process = pid_t(try #require(pid.first?.integerValue))
-            // It would outlive its bus.
+            // The process would outlive its bus.
             defer { kill(process, SIGKILL) }
             let reply = try await calls(
                 client, BTCallName.Calls.reportIncoming, [.objectPath("/phone"), "5550100", .vardict([:])])
@@ -75,7 +75,7 @@ extension DaemonTests {
             print(
                 "activation: started in \(start.duration(to: isUp) / .milliseconds(1)) ms, rang in \(milliseconds) ms")
             #expect(rang?["State"] == .string("ringing"))
-            // A signal does not say with whom a call is; who may know asks.
+            // A signal does not name the other party; a permitted client asks for it.
             let number = try await client.call(
                 BTCallName.bus, try #require(reply.first?.objectPathValue), "org.freedesktop.DBus.Properties", "Get",
                 [.string(BTCallName.Interface.call), .string(BTCallName.Call.number)])

@@ -9,8 +9,8 @@ import Foundation
 import Testing
 
 extension DaemonTests {
-    /// What the daemon says it can do, in +BRSF and in the service record, and the statement of conformance that goes with
-    /// it (the page Conformance, "What is announced").
+    /// The features announced in +BRSF and in the service record, and the statement of conformance for them (the page
+    /// Conformance, "What is announced").
     @Suite @ControlPlane struct AnnouncementTests {
         /// A row of the table.
         private struct Row {
@@ -79,16 +79,15 @@ extension DaemonTests {
                     #expect((recorded >> 5 & 1 == 1) == (isNegotiated && codecs.contains(.mSBC)))
                     #expect((recorded >> 8 & 1 == 1) == (isNegotiated && codecs.contains(.lc3SWB)))
                     #expect(recorded & 0b1111_1110_1100_0000 == 0, "bits that nothing stands behind")
-                    // bluetoothd's record says that calls can be rejected, always.
+                    // bluetoothd's record always says that calls can be rejected.
                     #expect(said >> 5 & 1 == 1)
                 })
         }
 
         /// The statement (ICS) for the first release: each item that is a bit, whether it is declared, and whether the page
-        /// says why if the daemon differs.
+        /// gives a reason where the daemon differs.
         @Test
-        func
-            `each item of the statement of conformance that is a bit stands on the page, as declared or with its reason`()
+        func `each bit of the statement of conformance is on the page, as declared or with its reason`()
             throws
         {
             let declared = [

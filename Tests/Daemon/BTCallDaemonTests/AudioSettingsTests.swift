@@ -13,7 +13,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A program's wishes, and what it was asked.
+/// The settings that a program asks for, and the requests that it got.
 private final class Wishes: Sendable {
     private struct State {
         var change: @Sendable (inout AudioSettings) -> Void = { _ in }
@@ -25,9 +25,9 @@ private final class Wishes: Sendable {
     private let state = Mutex(State())
 
     var asked: [DeviceChoice] { state.withLock(\.asked) }
-    /// The settings that it got.
+    /// The settings passed to the program.
     var seen: [AudioSettings] { state.withLock(\.seen) }
-    /// Whether answers wait.
+    /// Whether answers are held back.
     var isHolding: Bool {
         get { state.withLock(\.isHolding) }
         set { state.withLock { $0.isHolding = newValue } }
@@ -65,7 +65,7 @@ extension DaemonTests {
             var devices: Configuration?
             try await Box.run(
                 configure: {
-                    // As long as it takes, and no shorter: what is asked for is what is compared.
+                    // Long enough never to expire: the requested settings are compared.
                     $0.waits.audioSettings = .seconds(10)
                     $0.localDevices = [
                         .speakerphone: .init(playback: "null", capture: "null"),
@@ -93,7 +93,7 @@ extension DaemonTests {
                     let given = try #require(wishes.seen.first)
                     #expect(given.periodMilliseconds == 20 && given.mode == .voice && given.override == .none)
                     #expect(given.directions == .playAndRecord && given.excluded.isEmpty && given.allowsBluetooth)
-                    // Another one for the next device.
+                    // Another period for the next device.
                     wishes.set { $0.periodMilliseconds = 5 }
                     try await box.bridge.audioDeviceManager.select(.speakerphone)
                     try await eventually("the loudspeaker is open") {
@@ -101,7 +101,7 @@ extension DaemonTests {
                     }
                     #expect(try await box.bridge.session.openedAudio()?.periodMilliseconds == 5)
                     #expect(wishes.seen.map(\.periodMilliseconds) == [20, 10])
-                    // Without the program it is the configuration's.
+                    // Without the program the configuration applies.
                     try await configuration.end()
                     try await box.bridge.audioDeviceManager.select(.earpiece)
                     try await eventually("the earpiece is open") {
@@ -133,7 +133,7 @@ extension DaemonTests {
                     #expect(try await box.bridge.audio.isVoiceProcessingBypassed())
                     try await registration.update(call, .ended)
                     try await eventually("it is closed") { cards.openSpeakers == 0 }
-                    // The loudspeaker instead of what the policy would take.
+                    // The loudspeaker in place of the policy's choice.
                     wishes.set {
                         $0.directions = .playAndRecord
                         $0.mode = .voice
@@ -145,7 +145,7 @@ extension DaemonTests {
                     #expect(try await !box.bridge.audio.isVoiceProcessingBypassed())
                     try await registration.update(call, .ended)
                     try await eventually("it is closed") { cards.openSpeakers == 0 }
-                    // A device that calls are not to use is left alone, and what was done is undone with the program.
+                    // An excluded device is left alone, and the changes end with the program.
                     wishes.set {
                         $0.override = .none
                         $0.excluded = [.earpiece]
@@ -175,12 +175,12 @@ extension DaemonTests {
                     try await box.playing("earpiece")
                     #expect(!box.log.containing("notice", "devices no longer wait for it").isEmpty)
                     #expect(wishes.asked == [.earpiece])
-                    // Were this one to wait for the answer, it would wait in vain.
+                    // If this device waited for the answer, it would wait forever.
                     try await box.bridge.audioDeviceManager.select(.speakerphone)
                     try await box.playing("speakerphone")
                     try await eventually("it is asked on") { self.wishes.asked == [.earpiece, .speakerphone] }
                     wishes.isHolding = false
-                    // Who was late once on a busy machine is asked again with the next device.
+                    // A program that was late once on a busy machine is asked again with the next device.
                     var next = DeviceChoice.earpiece
                     for _ in 1...5 where box.log.containing("configures the audio in time").isEmpty {
                         try await box.bridge.audioDeviceManager.select(next)
@@ -192,14 +192,14 @@ extension DaemonTests {
                     try await box.bridge.audioDeviceManager.select(.earpiece)
                     try await box.playing("earpiece")
                     let asked = wishes.asked.count
-                    // It dies while a device waits for it.
+                    // The program dies while a device waits for it.
                     wishes.isHolding = true
                     try await box.bridge.audioDeviceManager.select(.speakerphone)
                     try await eventually("it is asked") { self.wishes.asked.count > asked }
                     await program.close()
                     try await box.playing("speakerphone")
                     wishes.isHolding = false
-                    // There is room for another.
+                    // Another program can register now.
                     let other = try await configure(box.bridge)
                     let third = try await CallBridge(bus: .address("\(box.address)"))
                     #expect(
@@ -251,7 +251,7 @@ extension DaemonTests {
                         try await registration.update(call, .ended)
                         try await box.route(.none)
                     }
-                    // One that has no such object costs nothing but a line.
+                    // A program without the object costs only a log line.
                     program.unexport(path: "/audio")
                     _ = try await box.startCall(registration)
                     try await box.playing("earpiece")

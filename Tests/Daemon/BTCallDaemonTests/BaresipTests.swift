@@ -14,11 +14,11 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// The program btcall-baresip between a daemon and a real baresip, which another real one calls over loopback.
+    /// The program btcall-baresip between a daemon and a real baresip, which another real baresip calls over loopback.
     @Suite @ControlPlane struct BaresipTests {
         private static let number = "+4930123"
 
-        /// - Parameter body: with the other party, the baresip that is followed, and the program that follows it.
+        /// - Parameter body: gets the other party, the followed baresip, and the program that follows it.
         private func run(
             body:
                 @ControlPlane (
@@ -87,7 +87,7 @@ extension DaemonTests {
                 #expect(call.provider == "baresip")
                 #expect(call.direction == .incoming)
                 try await box.bridge.calls.answer(call.id)
-                // The answer is over when baresip says that the call is established.
+                // The answer completes when baresip reports the call as established.
                 #expect(try await box.bridge.calls.list().map(\.state) == [.active])
                 try await far.hear(.established)
                 far.forget()
@@ -103,7 +103,7 @@ extension DaemonTests {
                 try await far.hear(.toneBegan, "#")
                 let path = BTCallPath.call("\(call.id)")
                 let owner = try #require(box.daemon.calls.record(at: path)?.provider)
-                // Twice the same: it is a switch in baresip, and a wish here.
+                // Muting twice: baresip toggles, but here it is a state.
                 for isMuted in [true, true, false] { try await owner.setMuted(path, isMuted) }
                 try await box.bridge.calls.hangup(call.id)
                 #expect(try await box.bridge.calls.list().isEmpty)
@@ -163,7 +163,7 @@ extension DaemonTests {
                 #expect(!box.log.containing("ended, providerGone").isEmpty)
                 let place = "127.0.0.1:\(own.controlPort)"
                 #expect(program.errors.ranges(of: "baresip at \(place) is not there").count == 1)
-                // Nobody dials any more.
+                // No provider can dial any more.
                 await #expect(throws: BusError.self) { try await self.place(box, "1") }
                 let next = try await Softphone("board", user: "board", like: own, proxy: far)
                 defer { next.kill() }
@@ -292,7 +292,7 @@ extension DaemonTests {
                 _ = write(peer, "SSH-2.0-x\r\n", 11)
                 try await eventually("it is told") { program.errors.contains("is not baresip's ctrl_tcp") }
                 #expect(!program.errors.contains("following baresip"))
-                // Nobody dials by it.
+                // No provider can dial through it.
                 await #expect(throws: BusError.self) { try await place(box, "1") }
             }
         }

@@ -31,13 +31,13 @@ extension DaemonTests {
                 ])
         }
 
-        /// Waits until a headset shows so much, and the daemon says so.
+        /// Waits until a headset and the daemon show a level.
         private func shown(_ level: Int, _ percent: Int32, by ears: Ears, _ box: Box) async throws {
             try await eventually("the headset shows \(level)") { ears.headset.indicators["battchg"] == level }
             try await eventually("the daemon says \(percent)") { try await boardBattery(box) == .int32(percent) }
         }
 
-        /// Waits until bluetoothd has so much of the first headset, from there.
+        /// Waits until bluetoothd has a level of the first headset, with its source.
         private func told(
             _ box: Box, _ expected: String?, sourceLocation: SourceLocation = #_sourceLocation
         ) async throws {
@@ -74,7 +74,7 @@ extension DaemonTests {
                 ears.forget()
                 upower.set("Percentage", .double(38))
                 try await shown(2, 38, by: ears, box)
-                // No indicator for a value that the headset has.
+                // No indicator is sent for a value that the headset already has.
                 #expect(!ears.events.contains(.indicator("battchg", 2)))
                 upower.set("Percentage", .double(4.2))
                 try await shown(0, 4, by: ears, box)
@@ -132,7 +132,7 @@ extension DaemonTests {
                     try await box.bridge.setSetting("bluetooth.boardBattery", to: "none")
                     try await shown(5, -1, by: ears, box)
                     #expect(await give(box, 50) == APIError.namePrefix + "NotSupported")
-                    // Another change of the configuration leaves it as it is.
+                    // Another change of the configuration keeps the level.
                     try await box.bridge.setSetting("bluetooth.boardBattery", to: "upower")
                     try await shown(2, 30, by: ears, box)
                     try await box.bridge.setSetting("bluetooth.operatorName", to: "kiosk")
@@ -161,7 +161,7 @@ extension DaemonTests {
                     try await told(box, expected)
                 }
                 #expect(box.daemon.headsets.description(of: Box.first)?.battery == 100)
-                // bluetoothd is killed and comes back; the headset's connection lives on.
+                // bluetoothd is killed and restarted; the headset's connection survives.
                 try await box.bluez.restart()
                 try await told(box, "100 HFP AT+IPHONEACCEV")
                 box.bluez.disconnect(Box.first)

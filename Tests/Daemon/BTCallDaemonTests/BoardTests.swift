@@ -63,7 +63,7 @@ extension DaemonTests {
                 #expect(try await box.bridge.status().reason == "oldDeviceUnavailable")
                 try await box.playing("earpiece")
             }
-            // The same with a debounce that no test outwaits: both edges are within it.
+            // Repeated with a debounce longer than the test: both edges fall into it.
             let bouncing = SimulatedBoard()
             bouncing.addJack()
             let parts = JackSpecification.parts([SimulatedBoard.headphone, SimulatedBoard.microphone])
@@ -106,7 +106,7 @@ extension DaemonTests {
         {
             let board = SimulatedBoard()
             try await run(board, jack: nil) { box in
-                // No jack: its card says that it is there.
+                // Without a jack, the presence of its card counts.
                 #expect(board.watched.contains(.cards))
                 #expect(box.daemon.router.policy.availableDevices.contains(.wiredHeadset))
                 box.outside.removeCard(.wiredHeadset)
@@ -207,8 +207,7 @@ extension DaemonTests {
         // MARK: S0.22, the hook of a handset
 
         @Test
-        func
-            `S0.22 lifting the handset in a call takes it to the earpiece, hanging up takes that back and ends nothing`()
+        func `S0.22 lifting the handset moves a call to the earpiece, hanging up moves it back and ends no call`()
             async throws
         {
             let board = SimulatedBoard()
@@ -272,7 +271,7 @@ extension DaemonTests {
             board.addJack()
             board.addVolume("Speaker", 10)
             let parts = JackSpecification.parts([SimulatedBoard.headphone, SimulatedBoard.microphone])
-            // A plug that is believed in a call moves it, which is another row.
+            // A debounced plug in a call moves it; another row tests that.
             try await run(board, jack: parts, mixer: "Speaker", volume: 80, debounce: .seconds(1)) { box in
                 let volume = try #require(board.volumes["Speaker"])
                 let registration = try await box.register()
@@ -299,7 +298,7 @@ extension DaemonTests {
             try await run(board, mixer: "Speaker", volume: 80) { box in
                 let manager = box.bridge.audioDeviceManager
                 let volume = try #require(board.volumes["Speaker"])
-                // Nothing is held or set without a call.
+                // Without a call nothing is held or set.
                 #expect(volume.opened == 0 && volume.writes == 0)
                 let registration = try await box.register()
                 _ = try await box.startCall(registration)
@@ -323,7 +322,7 @@ extension DaemonTests {
                 #expect(note.contains("left at 40 % (wanted 80 %)"))
                 volume.change(22)
                 #expect(volume.writes == writes)
-                // Refresh takes it back, and the counting begins anew.
+                // Refresh sets the level again and restarts the count.
                 try await manager.refreshSpeakerphoneSetting()
                 #expect(volume.setting.volumes == [40, 40])
                 try await box.noProblem("mixer.earpiece")
@@ -338,7 +337,7 @@ extension DaemonTests {
         {
             let board = SimulatedBoard()
             board.addVolume("Speaker", 13)
-            // Without a volume of its own it is the level that was found.
+            // Without a configured volume, the level found at the start applies.
             try await run(board, mixer: "Speaker") { box in
                 let volume = try #require(board.volumes["Speaker"])
                 let registration = try await box.register()

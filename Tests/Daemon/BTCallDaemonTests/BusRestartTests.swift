@@ -15,7 +15,7 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// The message bus ends while a call is up: everybody leaves it, nobody has gone.
+    /// The message bus ends while a call is up: all applications leave it, but none has ended.
     @Suite @ControlPlane struct BusRestartTests {
         private let first = Choice("bluetooth:\(Box.first)") ?? .none
 
@@ -37,7 +37,7 @@ extension DaemonTests {
                 try await box.back("test")
                 #expect(box.daemon.calls.calls.map(\.uuid) == ["\(call)"])
                 #expect(box.daemon.calls.calls.first?.call.state == .active)
-                // Its audio is that of before, and it can do what it could.
+                // The audio is the same as before, and the application keeps its capabilities.
                 #expect(box.telephone.requests.count { $0 == .audio(call) } == audio)
                 #expect(!box.telephone.requests.contains(.released))
                 try await box.playing("earpiece")
@@ -106,7 +106,7 @@ extension DaemonTests {
                     #expect(error.hasName("org.btcall.Error.NoSuchCall"))
                     #expect(error.message.hasPrefix("no call in calls waits for this application to come back"))
                 }
-                // While there is a bus, an application that leaves it has gone.
+                // On a running bus, an application that leaves has ended.
                 try await registration.unregister()
                 try await eventually("the call is over") { box.daemon.calls.calls.isEmpty }
             }
@@ -115,7 +115,7 @@ extension DaemonTests {
 }
 
 extension Box {
-    /// Until the application and the daemon know each other again.
+    /// Waits until the application and the daemon know each other again.
     fileprivate func back(_ what: String) async throws {
         try await eventually("the daemon is on the bus") { self.connection.isConnected }
         try await eventually("the application has come back") {
@@ -124,7 +124,7 @@ extension Box {
     }
 }
 
-/// An object that takes what a provider is asked and does nothing.
+/// An object that accepts a provider's requests and does nothing.
 @ControlPlane
 private final class Mortal {
     var interface: ExportedInterface {

@@ -12,9 +12,9 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// What telephony applications are asked for, by whom, and what becomes of it.
+    /// Requests to telephony applications: their origins and their results.
     @Suite @ControlPlane struct CallActionTests {
-        /// The reply to the last command of this text that is no indicator; nil before it has come.
+        /// The reply to the last command of this text that is not an indicator; nil before it has arrived.
         private func reply(of headset: VirtualHeadset, to command: String) -> String? {
             guard let index = headset.transcript.lastIndex(of: "> " + command) else { return nil }
             return headset.transcript[(index + 1)...].first { !$0.hasPrefix("< +CIEV") }
@@ -115,7 +115,7 @@ extension DaemonTests {
                     try await box.bridge.calls.answer(second, audio: .sendReceive, video: .off)
                     #expect(box.telephone.asked.last == CallMedia(audio: .sendReceive, video: .off))
                     try await registration.update(second, .ended)
-                    // Without an offer there is no video to go any way.
+                    // Without an offer of video the direction is off.
                     let third = try await registration.reportIncoming(number: "3")
                     try await box.bridge.calls.answer(third)
                     #expect(box.telephone.asked.last == CallMedia(audio: .receiveOnly, video: .off))
@@ -233,7 +233,7 @@ extension DaemonTests {
                 }
                 let second = try await registration.reportIncoming(number: "2")
                 try await box.bridge.calls.answer(second)
-                // Without the capability the application is asked for each call by itself.
+                // Without the capability the application gets one request for each call.
                 let (text, status) = try await Program(box.address)("swap", "--json")
                 #expect(status == 0 && text.contains("active"), "\(text)")
                 #expect(try await states(box) == [.active, .held])
@@ -247,7 +247,7 @@ extension DaemonTests {
                 let ears = try await box.connect(Box.first)
                 let registration = try await box.register([.hold, .dtmf])
                 let call = try await registration.reportIncoming(number: "1", capabilities: [.dtmf, .swap])
-                // It cannot do what its application cannot.
+                // A call has at most the capabilities of its application.
                 #expect(try await box.bridge.calls.list().map(\.capabilities) == [[.dtmf]])
                 try await box.bridge.calls.answer(call)
                 try await say("AT+CHLD=2", ears.headset, expecting: "ERROR")
@@ -313,7 +313,7 @@ extension DaemonTests {
             }
         }
 
-        // MARK: What becomes of actions
+        // MARK: Results of actions
 
         @Test func `S4.17 Hold and resume succeed, fail, or are canceled when the call ends meanwhile`() async throws {
             try await Box.run { box in
@@ -332,13 +332,13 @@ extension DaemonTests {
                     }
                     #expect(error.code == .providerFailed && error.message.contains("the line is down"))
                     #expect(try await states(box) == [held ? .active : .held])
-                    // The application is asked, says nothing, and the far end hangs up.
+                    // The application gets the request and does not answer, and the far end hangs up.
                     box.telephone.manner = .silent
                     let asked = box.telephone.requests.count
                     async let result = act()
                     try await eventually("the application is asked") { box.telephone.requests.count > asked }
                     try await registration.update(call, .ended, reason: .remoteHangUp)
-                    // The application's answer comes too late, and the next request finds no call.
+                    // The application answers too late, and the next request finds no call.
                     box.telephone.manner = .willing
                     #expect(await result == .canceled)
                     #expect(await act() == .canceled)

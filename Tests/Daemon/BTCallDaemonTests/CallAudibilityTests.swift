@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// Calls that nobody hears are said to be so.
+    /// The problems of calls that nobody hears.
     @Suite @ControlPlane struct CallAudibilityTests {
         private static func impatient(_ configuration: inout Configuration) {
             configuration.waits.silence = .milliseconds(200)
@@ -32,7 +32,7 @@ extension DaemonTests {
                     let status = try await Program(box.address)("status")
                     #expect(status.text.contains(problem.what), "\(status.text)")
                     #expect(!status.text.contains("calls use local devices"), "\(status.text)")
-                    // A headset that is paired may be switched on.
+                    // A paired headset may be switched on.
                     try await box.bluez.start()
                     try await box.noProblem("noDevice")
                 })
@@ -164,7 +164,7 @@ extension DaemonTests {
     }
 }
 
-/// Keeps the audio of its call, and leaves it alone before it is told to begin.
+/// Keeps the audio of its call, and does not use it until started.
 private final class IdleTelephone: CallProvider {
     private let quiet = QuietTelephone()
     private let kept = Kept()

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// What clients and headsets are shown of a call, from its report to its end.
+    /// Signals to clients and indicators of headsets during a call, from its report to its end.
     @Suite @ControlPlane struct CallCourseTests {
         @Test func `S2.21 A reported outgoing call shows callsetup 2 and 3, then call 1, with its reported start time`()
             async throws
@@ -66,7 +66,7 @@ extension DaemonTests {
             }
         }
 
-        /// One course of a call: what is done, what clients hear of it, and what a headset is shown.
+        /// One course of a call: the steps, the signals to clients, and the headset's indicators.
         private struct Course: Sendable {
             let name: String
             let act: @ControlPlane (Box, ProviderRegistration, Ears) async throws -> Void

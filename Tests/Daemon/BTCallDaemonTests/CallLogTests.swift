@@ -92,7 +92,7 @@ extension DaemonTests {
                     #expect(after.number == (withNumbers ? "5550100" : nil))
                     #expect(after.name == (withNumbers ? "50% of\tÄnne \n" : nil))
                     #expect(after.id == before.id && after.beganMs == before.beganMs)
-                    // What somebody, or a power cut, has done to the file costs those lines alone.
+                    // Lines damaged by editing or a power cut are lost, all others kept.
                     let file = state + "/calls.log"
                     let text = try String(contentsOfFile: file, encoding: .utf8)
                     let broken = "rubbish\n\(text.dropLast(40))\n\u{0}\u{1}\n9\t\t1\tincoming\tx\t\t\t\t\t\n\(text)"

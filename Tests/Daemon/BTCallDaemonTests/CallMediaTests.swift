@@ -15,7 +15,7 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// Which ways the audio and video of calls go, and what is heard then.
+    /// Directions of the audio and video of calls, and their effects.
     @Suite @ControlPlane struct CallMediaTests {
         private func media(_ box: Box) async throws -> CallMedia? { try await box.bridge.calls.list().first?.media }
 
@@ -34,7 +34,7 @@ extension DaemonTests {
                 try await box.bridge.calls.setMedia(of: call, audio: .receiveOnly)
                 try await box.earpiecePlays(true)
                 try await box.farEndHears(false)
-                // The microphone is not requested: it is closed at the source, and the policy has none.
+                // The microphone is not requested: it is closed, and the policy has none.
                 try await eventually("the microphone is closed") {
                     try await box.device("earpiece")?["input"] == nil && !box.daemon.microphone.isLive
                 }
@@ -77,7 +77,7 @@ extension DaemonTests {
                 #expect(try await calls.list().map(\.isLocalVideoEnabled) == [false])
                 let told = Telephone.Request.media(call, CallMedia(video: .sendReceive), camera: false)
                 try await eventually("the application is told") { box.telephone.requests.contains(told) }
-                // The camera is the application's: when it refuses, it is as before.
+                // The camera belongs to the application: when it refuses, the property is restored.
                 box.telephone.manner = .refusing("no camera")
                 try await calls.setLocalVideoEnabled(call, true)
                 try await eventually("the camera is still off") {
@@ -128,7 +128,7 @@ extension DaemonTests {
                     box.daemon.calls.calls.first?.path ?? "", "org.btcall.Call1", "RequestMediaChange",
                     [.vardict(["video": "none"])])
                 #expect(others == "org.btcall.Error.NotProvider")
-                // Whoever is asked is asked for nothing any more when the call has ended.
+                // The open request to clients ends with the call.
                 async let late = refusal { () throws(BridgeError) in
                     try await registration.requestMediaChange(of: call, video: .sendOnly)
                 }
@@ -204,7 +204,7 @@ extension DaemonTests {
                 let again = try await box.connect(Box.first)
                 try await box.bridge.audioDeviceManager.select(headset)
                 try await box.route(headset)
-                // A volume of 0 was a mute, and is none to come back to.
+                // Volume 0 was a mute; it is not restored as a volume.
                 #expect(!again.events.contains(.microphoneVolume(0)))
                 again.headset.setMicrophoneVolume(0)
                 try await eventually("the headset mutes again") { try await box.bridge.calls.isMuted() }

@@ -13,14 +13,14 @@ import Routing
 import TestSupport
 import Testing
 
-/// What a client on the bus hears of calls, in order, with the call's properties as they are read at once after each signal.
+/// Signals of calls to a client on the bus, in order, with the call's properties as read right after each signal.
 @ControlPlane
 private final class CallSignals {
-    /// `CallAdded`, `StateChanged active`, `CallRemoved remoteHangUp`.
+    /// Entries such as `CallAdded`, `StateChanged active`, `CallRemoved remoteHangUp`.
     private(set) var heard: [String] = []
-    /// The properties that came with `CallAdded` and `IncomingCall`.
+    /// The properties in `CallAdded` and `IncomingCall`.
     private(set) var properties: [[String: Value]] = []
-    /// The state of each call by its path, as the last signal has it.
+    /// The state of each call by its path, from the last signal.
     private(set) var states: [String: String] = [:]
     private var subscriptions: [Subscription] = []
 
@@ -30,7 +30,7 @@ private final class CallSignals {
                 self?.take(signal)
             }
         ]
-        // Whatever the daemon signals after this answer is heard.
+        // Every signal that the daemon sends after this reply is recorded.
         _ = try await bus.owner(of: BTCallName.bus)
     }
 
@@ -64,7 +64,7 @@ private final class CallSignals {
 
 extension DaemonTests {
     @Suite @ControlPlane struct CallObjectTests {
-        /// The objects of calls that the bus has.
+        /// The call objects on the bus.
         private func objects(_ box: Box) async throws -> [String: [String: Value]] {
             let reply = try await box.client.call(
                 BTCallName.bus, BTCallPath.manager, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects")
@@ -97,7 +97,7 @@ extension DaemonTests {
                         "CallAdded", "IncomingCall", "StateChanged active", "StateChanged ended",
                         "CallRemoved remoteHangUp",
                     ])
-                // What came along is what the call was then.
+                // The properties in the signal are those of that moment.
                 #expect(signals.properties.first?["State"] == .string("ringing"))
                 #expect(signals.properties.first?["Direction"] == .string("incoming"))
                 var seen: [BridgeEvent] = []
@@ -128,7 +128,7 @@ extension DaemonTests {
                 let registration = try await box.register()
                 let call = try await registration.reportIncoming(number: "5550100")
                 var events = await box.bridge.events().makeAsyncIterator()
-                // Crosses the question for the calls that are up.
+                // Sent at the same time as the request for the current calls.
                 try await registration.update(call, .active)
                 var seen: [String] = []
                 while seen.last != "removed", let event = await events.next() {
@@ -204,7 +204,7 @@ extension DaemonTests {
                 #expect(try await headset.said().filter { $0.hasPrefix("+CLCC") }.isEmpty)
                 try await box.route(.none)
                 #expect(box.daemon.calls.calls.isEmpty)
-                // The next one finds nothing of it: the first index is free again.
+                // A new call is unaffected: the first index is free again.
                 let other = try await box.register()
                 let call = try await other.reportIncoming(number: "3")
                 let list = try await box.bridge.calls.list()
@@ -238,7 +238,7 @@ extension DaemonTests {
                 }
                 headset.forget()
                 #expect(try await indices(headset) == (try await box.bridge.calls.list().map(\.index)))
-                // The index goes to the next call, the UUID to none.
+                // The index is used again for the next call, the UUID never.
                 try await registration.update(first, .ended)
                 let third = try await registration.reportIncoming(number: "")
                 #expect(ids.insert(third).inserted)
@@ -247,7 +247,7 @@ extension DaemonTests {
             }
         }
 
-        /// The indices that AT+CLCC lists, in its order.
+        /// The indices listed by AT+CLCC, in its order.
         private func indices(_ headset: RawHeadset) async throws -> [Int] {
             headset.forget()
             return try await headset.said().compactMap { line in
@@ -269,8 +269,8 @@ extension DaemonTests {
                 var random = SeededGenerator(seed: seed)
                 for step in 0..<60 {
                     await box.daemon.calls.walk(owners, &random)
-                    // A provider may be about to hold a call: what the headset was told counts when the bus had the same before
-                    // and after.
+                    // A provider may be about to hold a call: the headset's list counts when the bus had the same state
+                    // before and after.
                     var before: [String: [String: Value]] = [:]
                     var after: [String: [String: Value]] = ["": [:]]
                     var listed: [String] = []
@@ -282,14 +282,14 @@ extension DaemonTests {
                     }
                     let shown = after.values.compactMap(Self.entry).sorted()
                     #expect(listed.sorted() == shown, "step \(step)")
-                    // Nothing that is asked for now changes before the signals of it are heard.
+                    // The state compared here does not change before its signals have arrived.
                     #expect(signals.states == after.compactMapValues { $0["State"]?.stringValue }, "step \(step)")
                 }
                 signals.close()
             }
         }
 
-        /// `1 incoming active` of a line of +CLCC.
+        /// The part `1 incoming active` of a line of +CLCC.
         private static func entry(_ line: String) -> String? {
             let parts = line.dropFirst(7).split(separator: ",").compactMap { Int($0) }
             let states = ["active", "held", "dialing", "alerting", "ringing", "waiting"]
@@ -297,7 +297,7 @@ extension DaemonTests {
             return "\(parts[0]) \(parts[1] == 1 ? "incoming" : "outgoing") \(states[parts[2]])"
         }
 
-        /// The same of an object.
+        /// The same text for an object.
         private static func entry(_ properties: [String: Value]) -> String? {
             guard let index = properties["Index"]?.integerValue, let direction = properties["Direction"]?.stringValue,
                 let state = properties["State"]?.stringValue
@@ -362,7 +362,7 @@ extension DaemonTests {
                     #expect(seen.contains { if case .callQualityChanged(call, .some) = $0 { true } else { false } })
                     #expect(seen.contains(.callStateChanged(call, .ended, reason: "remoteHangUp")))
                     #expect(!seen.contains { "\($0)".contains(other.description) })
-                    // Of a call that is over there is nothing to tell.
+                    // A call that has ended has no events.
                     for await event in await box.bridge.calls.events(of: call) { Issue.record("\(event)") }
                 })
         }
@@ -395,7 +395,7 @@ extension DaemonTests {
                 #expect(error.message.contains("gate (does not dial), phone (sip, tel), door (intercom)"))
                 let wrong = try #require(await place("sip:bob@example.org", box, ["provider": "door"]))
                 #expect(wrong.message.contains("door does not take sip:"))
-                // Who does not say what it dials is asked for what nobody else takes, and only for that.
+                // A provider without schemes is used only for addresses that no other provider accepts.
                 let any = Telephone()
                 let last = try await box.bridge.register(any, as: .init(name: "any", capabilities: [.dial]))
                 #expect(await place("skype:bob", box) == nil)
@@ -408,7 +408,7 @@ extension DaemonTests {
             }
         }
 
-        /// - Returns: how it was refused; nil when it was dialled.
+        /// - Returns: the error; nil when the number was dialled.
         private func place(_ address: String, _ box: Box, _ options: [String: Value] = [:]) async -> BusError? {
             do throws(BusError) {
                 _ = try await box.client.call(
@@ -423,7 +423,7 @@ extension DaemonTests {
 }
 
 extension CallProviderDescription {
-    /// One that dials addresses of these schemes.
+    /// A telephone that dials addresses of these schemes.
     fileprivate init(_ name: String, schemes: [String]) {
         self.init(name: name, capabilities: [.dial])
         self.schemes = schemes

@@ -14,7 +14,7 @@ import TestSupport
 import Testing
 
 extension RawHeadset {
-    /// A service level connection that is told of waiting calls, and who calls.
+    /// Sets up a service level connection with call waiting and caller identification enabled.
     func establishWithCallWaiting() async throws {
         let commands = [
             "AT+BRSF=18", "AT+CIND=?", "AT+CIND?", "AT+CMER=3,0,0,1", "AT+CHLD=?", "AT+CLIP=1", "AT+CCWA=1",
@@ -24,7 +24,7 @@ extension RawHeadset {
         forget()
     }
 
-    /// What is said up to the answer of a command that is sent now: nothing that came before is missing then.
+    /// The lines up to the reply to a command sent now; every earlier line is among them.
     func said() async throws -> [String] {
         say("AT+CLCC")
         try await eventually("it is answered") { self.lines.contains("OK") }
@@ -54,7 +54,7 @@ extension DaemonTests {
                 #expect(try await headset.said() == ["OK"])
                 #expect(box.daemon.router.policy.current == nil)
                 #expect(box.log.containing("info", "refused", "filtered").count == 1)
-                // Calls out are not meant by it, nor what is up already.
+                // Outgoing calls and calls that are already up are not affected.
                 let own = try await box.startCall(registration)
                 #expect(try await box.bridge.calls.list().map(\.id) == [own])
                 try await registration.update(own, .ended)

@@ -15,15 +15,15 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// How well calls are carried: what is shown of it, and what is kept.
+    /// The quality of calls: its properties and its record.
     @Suite @ControlPlane struct CallQualityTests {
         private let first = Choice("bluetooth:\(Box.first)") ?? .none
 
-        /// The headsets that are switched on: one that nobody keeps says nothing.
+        /// The headsets that are switched on; a headset that is not kept sends nothing.
         @ControlPlane private final class Headsets { var ears: [Ears] = [] }
         private let headsets = Headsets()
 
-        /// Looks more often than a person would want to.
+        /// Shortens the measuring intervals.
         private static func impatient(_ configuration: inout Configuration) {
             configuration.waits.quality = .milliseconds(100)
             configuration.waits.qualityWindow = .seconds(1)
@@ -31,7 +31,7 @@ extension DaemonTests {
 
         private func call(_ box: Box) async throws -> Call? { try await box.bridge.calls.list().first }
 
-        /// A call that the first headset carries.
+        /// A call on the first headset.
         private func startCall(_ box: Box, _ registration: ProviderRegistration) async throws -> Call.ID {
             try await box.prefer(.bluetooth)
             headsets.ears.append(try await box.connect(Box.first, codecs: [.cvsd, .mSBC]))
@@ -40,7 +40,7 @@ extension DaemonTests {
             return call
         }
 
-        // MARK: What is shown
+        // MARK: Properties
 
         @Test func `S2.17 btcall call show has the SCO handle, the codec and the packet size`() async throws {
             try await Box.run(
@@ -127,7 +127,7 @@ extension DaemonTests {
                     try await eventually("that is signalled, too") {
                         told.last.map { $0 >= 90 } ?? false
                     }
-                    // Only what is other than before is told.
+                    // Only changes are signalled.
                     #expect(zip(told, told.dropFirst()).allSatisfy { $0 != $1 })
                     let total = try #require(try await call(box)?.totalQuality)
                     #expect(total.lost >= quality.lost && total.durationMs > quality.durationMs)
@@ -200,7 +200,7 @@ extension DaemonTests {
         }
 
         private static func lines(of file: URL) throws -> [[String: Any]] {
-            // No file is no line.
+            // Without a file there are no lines.
             guard let text = try? String(contentsOf: file, encoding: .utf8) else { return [] }
             #expect(text.hasSuffix("\n"))
             return try text.split(separator: "\n").map { line in
@@ -319,9 +319,9 @@ extension DaemonTests {
                     let numbers = try names.reversed().flatMap { name in
                         try Self.lines(of: folder.appending(path: name)).compactMap { $0["number"] as? String }
                     }
-                    // The latest ones, all of them, in their order.
+                    // The latest ones are complete and in order.
                     #expect(numbers.count > 5 && numbers == (40 - numbers.count..<40).map { "\($0)" })
-                    // What cannot be renamed is written to all the same.
+                    // A record that cannot be renamed is still written to.
                     let first = folder.path() + "/calls.jsonl.1"
                     for name in names.dropFirst() {
                         try FileManager.default.removeItem(atPath: folder.path() + "/" + name)

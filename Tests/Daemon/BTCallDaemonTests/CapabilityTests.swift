@@ -38,7 +38,7 @@ extension DaemonTests {
             }
         }
 
-        /// Asks for what a capability is for, on calls that are up already.
+        /// Makes the request that needs a capability, on existing calls.
         private func request(_ capability: Capability, _ box: Box, _ calls: [Call.ID]) async throws(BridgeError) {
             switch capability {
             case .hold: try await box.bridge.calls.setHeld(calls[0], true)
@@ -51,7 +51,7 @@ extension DaemonTests {
             }
         }
 
-        /// What the application is asked for, and whether it was refused.
+        /// The requests to the application, and whether the caller's request was refused.
         private func asked(
             _ capability: Capability, having capabilities: Set<Capability>
         ) async throws -> (methods: Set<String>, isRefused: Bool) {
@@ -59,10 +59,10 @@ extension DaemonTests {
             var isRefused = false
             try await Box.run { box in
                 let registration = try await box.register(capabilities)
-                // A call that is dialled has nothing to make room for it.
+                // A dialled call needs no other call to be held.
                 var calls = capability == .dial ? [] : [try await box.startCall(registration)]
                 if capability == .swap || capability == .conference {
-                    // The calls of an application that can hold are beside each other.
+                    // With the capability hold the application's calls coexist.
                     try await registration.update(calls[0], .held)
                     calls.append(try await box.startCall(registration))
                 }
@@ -89,7 +89,7 @@ extension DaemonTests {
                 #expect(!with.isRefused, "\(capability)")
                 let without = try await asked(capability, having: needed)
                 #expect(!without.methods.contains(method), "\(capability)")
-                // Muting is the daemon's own; swapping goes by holding.
+                // The daemon mutes by itself, and swaps by holding.
                 #expect(without.isRefused == (capability != .mute && capability != .swap), "\(capability)")
             }
         }

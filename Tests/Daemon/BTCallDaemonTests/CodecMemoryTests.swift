@@ -15,7 +15,7 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// Why a headset is used with a lower codec, and what is remembered of it.
+    /// The reason why a headset uses a lower codec, and the memory of failed codecs.
     @Suite @ControlPlane struct CodecMemoryTests {
         private let second = Choice("bluetooth:\(Box.second)") ?? .none
 
@@ -25,7 +25,7 @@ extension DaemonTests {
             try await Box.run(configure: { $0.stateDirectory = folder.path() }, body: body)
         }
 
-        /// The second headset says that it can do mSBC, and refuses every link with it.
+        /// The second headset announces mSBC, and refuses every link with it.
         ///
         /// - Returns: whether mSBC was proposed.
         private func talk(_ box: Box) async throws -> Bool {
@@ -121,7 +121,7 @@ extension DaemonTests {
                         memories.memory(of: stranger, on: Box.adapter) == CodecMemory()
                     }
                     #expect(memories.knows(Box.first))
-                    // Whether it is paired with an adapter that is not plugged in is not known.
+                    // Its pairing with an unplugged adapter is unknown.
                     #expect(memories.memory(of: stranger, on: stranger).unanswered == 2)
                 })
         }

@@ -10,7 +10,7 @@ import Routing
 import TestSupport
 import Testing
 
-/// `btcalld --check`, and what the daemon itself says of a configuration that it does not start with.
+/// `btcalld --check`, and the daemon's own messages about an invalid configuration.
 @Suite(.timeLimit(.minutes(1))) struct ConfigurationCheckTests {
     private func mistakes(_ text: String) throws -> [String] {
         let contents = try ConfigurationReader.contents(ofText: text, name: "f")

@@ -31,7 +31,7 @@ extension DaemonTests {
                         }
                         return Self.alice
                     }
-                    // Were RING to wait for it, it would never come.
+                    // If RING waited for the answer, it would never be sent.
                     let call = try await registration.reportIncoming(number: "5550100")
                     try await headset.hear("RING")
                     try await headset.hear("+CLIP: \"5550100\",129")
@@ -50,8 +50,7 @@ extension DaemonTests {
         }
 
         @Test
-        func
-            `S4.8 library: what a resolver knows in time comes with the call, to headsets and on the bus`()
+        func `S4.8 library: a contact resolved in time is shown with the call, at headsets and on the bus`()
             async throws
         {
             try await Box.run(
@@ -89,7 +88,7 @@ extension DaemonTests {
                             "avatarUrl": "https://example.org/alice.png",
                             "phoneNumber": "555 0100",
                         ])
-                    // Too long an address, no name, not known: nobody's.
+                    // An address that is too long, a missing name and an unknown number give no contact.
                     for number in ["5550101", "5550102", "5550103"] {
                         _ = try await registration.reportIncoming(number: number)
                         let last = try await box.bridge.calls.list().last

@@ -11,7 +11,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A directory of names that answers when a test lets it.
+/// A directory of names that answers when the test allows it.
 private final class Contacts: Sendable {
     private struct State {
         var isHolding = false
@@ -24,7 +24,7 @@ private final class Contacts: Sendable {
     init(_ names: [String: String]) { self.names = names }
 
     var asked: [String] { state.withLock(\.asked) }
-    /// Whether answers wait.
+    /// Whether answers are held back.
     var isHolding: Bool {
         get { state.withLock(\.isHolding) }
         set { state.withLock { $0.isHolding = newValue } }
@@ -65,13 +65,13 @@ extension DaemonTests {
                         if case .callAdded(let call) = event { added = call }
                     }
                     #expect(added?.id == call && added?.name == "Alice")
-                    // The name that the application gave wins, and a number that is withheld is nobody's.
+                    // The application's own name wins, and a withheld number has no contact.
                     _ = try await registration.reportIncoming(number: "5550101", name: "Gate")
                     _ = try await registration.reportIncoming(number: "")
                     _ = try await registration.reportIncoming(number: "5550199")
                     #expect(try await names(box) == ["Alice", "Gate", nil, nil])
                     #expect(contacts.asked == ["5550100", "5550199"])
-                    // Calls out are looked up as well, without anybody waiting.
+                    // Outgoing calls are looked up as well, without waiting.
                     _ = try await registration.reportOutgoing(number: "5550101")
                     try await eventually("Bob is called") { try await names(box).last == "Bob" }
                     try await resolution.end()
@@ -95,7 +95,7 @@ extension DaemonTests {
                     contacts.isHolding = false
                     try await eventually("the late name is shown") { try await names(box) == ["Alice"] }
                     try await registration.update(first, .ended)
-                    // It has to be in time once before calls wait for it again.
+                    // The resolver must be in time once before calls wait for it again.
                     try await eventually("it is in time") {
                         let call = try await registration.reportIncoming(number: "5550101")
                         try await registration.update(call, .ended)
@@ -106,7 +106,7 @@ extension DaemonTests {
         }
 
         @Test func `btcalld waits only once for a resolver that never answers`() async throws {
-            // Were the second call to wait as well, it would not ring before the test gives up.
+            // If the second call waited as well, it would not ring before the test times out.
             try await Box.run(
                 configure: { $0.waits.contact = .milliseconds(300) },
                 body: { box in
@@ -131,7 +131,7 @@ extension DaemonTests {
                     #expect(!box.log.containing("notice", "no longer wait for it").isEmpty)
                     _ = try await registration.reportIncoming(number: "5550101")
                     #expect(try await box.bridge.calls.list().count == 2)
-                    // One that leaves the bus is nobody any more.
+                    // A resolver that leaves the bus is removed.
                     silent.close()
                     try await eventually("it is forgotten") {
                         await box.error(
@@ -151,7 +151,7 @@ extension DaemonTests {
                 body: { box in
                     let registration = try await box.register()
                     let interface = BTCallName.Interface.calls
-                    // Nothing is exported there.
+                    // No object is exported at this path.
                     #expect(
                         await box.error(
                             BTCallPath.calls, interface, "RegisterContactResolver", [.objectPath("/nothing")]) == nil)
@@ -160,7 +160,7 @@ extension DaemonTests {
                     _ = try await registration.reportIncoming(number: "5550101")
                     #expect(try await names(box) == [nil, nil])
                     try await long.end()
-                    // With the one above eight, of five programs.
+                    // Together with the one above these are eight, of five programs.
                     let programs = try (0..<4).map { _ in try BusConnection(box.address) }
                     defer { for program in programs { program.close() } }
                     for number in 0..<7 {

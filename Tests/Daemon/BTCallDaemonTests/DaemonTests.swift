@@ -1,4 +1,4 @@
 import Testing
 
-/// The whole daemon with a simulated outside. One at a time: each has threads that must not starve.
+/// The whole daemon in a simulated environment. Run one at a time: each has threads that must not starve.
 @Suite(.serialized) struct DaemonTests {}

@@ -9,9 +9,9 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// Numbers that a headset dials without knowing them: places of the memory, and the last one.
+    /// Numbers that a headset dials without knowing them: memory locations and the last number.
     @Suite @ControlPlane struct DialTests {
-        /// The first line after the command that is no indicator; nil before it has come.
+        /// The first line after the command that is not an indicator; nil before it has arrived.
         private func reply(of headset: VirtualHeadset, to command: String) -> String? {
             guard let index = headset.transcript.lastIndex(of: "> " + command) else { return nil }
             return headset.transcript[(index + 1)...].first { !$0.hasPrefix("< +CIEV") }

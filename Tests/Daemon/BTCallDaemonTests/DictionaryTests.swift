@@ -9,7 +9,7 @@ import Testing
 
 extension DaemonTests {
     @Suite @ControlPlane struct DictionaryTests {
-        /// What a method is called with, besides its dictionary: every other argument can be.
+        /// The arguments of a method call: the given dictionary, and valid values for all others.
         private static func arguments(_ taken: DictionaryArgument, _ dictionary: [String: Value]) throws -> [Value] {
             let method = try #require(try InterfaceFile(taken.interface).methods[taken.member])
             var types = Substring(method).prefix { $0 != " " }
@@ -44,7 +44,7 @@ extension DaemonTests {
             }
         }
 
-        /// All objects with their properties but the audio's counters, which go on.
+        /// All objects with their properties, except the audio counters, which keep changing.
         private static func objects(_ box: Box) async throws -> [String: [String: Value]] {
             let reply = try await box.client.call(
                 "org.btcall", BTCallPath.manager, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects")

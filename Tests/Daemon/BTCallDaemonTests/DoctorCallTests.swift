@@ -7,15 +7,15 @@ import Foundation
 import Testing
 
 extension DaemonTests {
-    /// `btcall doctor --call`: a call of its own, and its verdict.
+    /// `btcall doctor --call`: its test call and its verdict.
     @Suite(.serialized) @ControlPlane struct DoctorCallTests {
         private let headset = "bluetooth:\(Box.first)"
 
-        /// What a run has said.
+        /// The output of a run.
         private struct Verdict: Sendable {
             let status: Int32
             let isSound: Bool
-            /// What was measured; empty when no call was made.
+            /// The measurements; empty when no call was made.
             let texts: [String: String]
             let numbers: [String: Double]
             /// `severity id: seen`
@@ -29,7 +29,7 @@ extension DaemonTests {
             let object = try #require(
                 try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any], "\(text)")
             let findings = try #require(object["findings"] as? [[String: Any]])
-            // The process of these tests has the limits of whoever runs them.
+            // This process has the limits of the user who runs the tests.
             let words = findings.filter { $0["check"] as? String != "realtime-limit" }.map {
                 "\($0["severity"] ?? "") \($0["check"] ?? ""): \($0["seen"] ?? "")"
             }

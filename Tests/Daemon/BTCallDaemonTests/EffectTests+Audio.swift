@@ -10,7 +10,7 @@ import Routing
 import TestSupport
 import Testing
 
-/// Sound cards that write down whether they were to be shared when they were opened.
+/// Sound cards that record whether they were opened for sharing.
 @ControlPlane
 final class MixingPaths: PathOpening {
     private let paths: any PathOpening
@@ -28,7 +28,7 @@ final class MixingPaths: PathOpening {
     func setMixing(_ isOn: Bool) { isMixing = isOn }
 }
 
-/// Sound cards that write down in which order they were looked at and opened.
+/// Sound cards that record the order in which they were checked and opened.
 @ControlPlane
 private final class OrderedPaths: PathOpening {
     private let paths: any PathOpening
@@ -50,13 +50,13 @@ private final class OrderedPaths: PathOpening {
 }
 
 extension DaemonTests {
-    /// The same for the keys of sound: when they act as `btcall config` says it, and when they do.
+    /// Keys of sound: the documented time of their effect, and the real one.
     @Suite @ControlPlane struct AudioEffectTests {
         private func effect(_ box: Box, _ key: String) async throws -> Setting.Effect {
             try #require(try await box.bridge.settings().first { $0.key == key }).effect
         }
 
-        /// A daemon whose microphone gives one height all the time, which is hum to a high pass.
+        /// Runs a daemon whose microphone gives a constant sample, which a high pass removes.
         private func run(
             _ configure: @escaping (inout Configuration) -> Void = { _ in },
             body: (Box, PacedBoard) async throws -> Void

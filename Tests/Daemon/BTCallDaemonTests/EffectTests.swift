@@ -10,7 +10,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Sound cards that write down which period was asked for when they were opened.
+/// Sound cards that record the requested period when they are opened.
 @ControlPlane
 private final class PeriodPaths: PathOpening {
     private let paths: any PathOpening
@@ -28,7 +28,7 @@ private final class PeriodPaths: PathOpening {
     func setPeriod(_ milliseconds: Int) { period = milliseconds }
 }
 
-/// An application that takes its audio and says nothing.
+/// An application that accepts its audio and sends nothing.
 private final class SilentApplication: CallProvider {
     private let descriptors = Mutex<[Int32]>([])
 
@@ -42,7 +42,7 @@ private final class SilentApplication: CallProvider {
     /// The number of calls that have had audio.
     var calls: Int { descriptors.withLock(\.count) }
 
-    /// Takes what waits in the latest call's socket, and returns how many blocks it was.
+    /// Takes the waiting blocks from the latest call's socket, and returns their number.
     func takeBlocks() -> Int {
         descriptors.withLock { descriptors in
             var count = 0
@@ -57,7 +57,7 @@ private final class SilentApplication: CallProvider {
 }
 
 extension DaemonTests {
-    /// When a key acts, as `btcall config` says it, and when it does.
+    /// The time of each key's effect: as `btcall config` shows it, and in reality.
     @Suite @ControlPlane struct EffectTests {
         private func effect(_ box: Box, _ key: String) async throws -> Setting.Effect {
             try #require(try await box.bridge.settings().first { $0.key == key }).effect
@@ -168,12 +168,12 @@ extension DaemonTests {
                     try await one.bridge.audio.setMicrophoneVolume(0.25)
                     #expect(try await one.bridge.audio.microphoneVolume() == 0.25)
                     #expect(try await other.bridge.audio.microphoneVolume() == 1)
-                    // A second connection to a daemon has the same audio.
+                    // A second connection to the daemon uses the same audio.
                     let second = try await CallBridge(bus: .address("\(one.address)"))
                     #expect(try await second.audio.microphoneVolume() == 0.25)
                     try await second.audio.setMicrophoneVolume(0.5)
                     #expect(try await one.bridge.audio.microphoneVolume() == 0.5)
-                    // Its end is not that of the other.
+                    // Closing it does not affect the other one.
                     await second.close()
                     try await one.bridge.audio.setMicrophoneVolume(1)
                     #expect(try await one.bridge.audio.microphoneVolume() == 1)

@@ -12,15 +12,15 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// Headsets that come back with half of their profiles.
+    /// Headsets that reconnect with only some of their profiles.
     @Suite @ControlPlane struct ExpectedProfilesTests {
-        /// The A2DP of headsets, which somebody else serves, and what is asked of bluetoothd.
+        /// The A2DP of headsets, which another program serves, and the requests to bluetoothd.
         @ControlPlane
         private final class Scene {
             let box: Box
-            /// nil: nobody wants it.
+            /// Whether A2DP is up; nil: not expected.
             var music: Bool? { didSet { box.daemon.expectedProfiles.follow() } }
-            /// Answers for the next requests, in order; then they succeed.
+            /// Errors for the next requests, in order; later requests succeed.
             var refusals: [BusError] = []
             private(set) var requests: [ServiceUUID] = []
             private(set) var headsets: [Ears] = []
@@ -43,7 +43,7 @@ extension DaemonTests {
                     let headset = VirtualHeadset(
                         .init(address: address, name: "headset 1", codecs: [.cvsd], battery: 70))
                     self?.headsets.append(Ears(headset))
-                    // A connection that cannot be used shows in what is waited for.
+                    // A failure shows in the conditions that the test waits for.
                     try? headset.attach(descriptor)
                 }
             }
@@ -130,7 +130,7 @@ extension DaemonTests {
                 #expect(device?["unavailableBecause"] == "its HFP does not come up")
                 scene.box.bluez.disconnect(Box.first)
                 try await scene.box.noProblem(problem("HFP"))
-                // It is looked at again when it comes back.
+                // It is checked again when it reconnects.
                 scene.box.bluez.setConnected(true, Box.first)
                 try await scene.eventuallyVoice()
                 #expect(scene.requests == [.handsFree, .handsFree, .handsFree])
@@ -191,15 +191,15 @@ extension DaemonTests {
 
         @Test func `Nothing is requested after somebody disconnected the headset`() async throws {
             try await run(music: false) { scene in
-                // As long as it rings, A2DP is not asked for.
+                // A2DP is not requested while a call rings.
                 let registration = try await scene.box.register()
                 let call = try await registration.reportIncoming(number: "1", name: "")
                 _ = try await scene.box.connect(Box.first)
-                // As bluetoothd does: the profile first, the radio link up to two seconds later.
+                // As in bluetoothd: the profile first, the radio link up to two seconds later.
                 await scene.box.bluez.requestDisconnection(Box.first)
                 try await eventually("its HFP is gone") { !scene.isVoiceUp }
                 try await registration.update(call, .ended)
-                // Another headset's whole course is the clock.
+                // The complete course of another headset is the clock.
                 scene.box.bluez.setConnected(true, Box.second)
                 try await eventually("the other one is asked for") { !scene.requests.isEmpty }
                 #expect(scene.requests == [.handsFree])
@@ -211,7 +211,7 @@ extension DaemonTests {
                 let registration = try await scene.box.register()
                 let call = try await registration.reportIncoming(number: "1", name: "")
                 _ = try await scene.box.connect(Box.first)
-                // Another headset's whole course is the clock: HFP does not wait for a call on the board.
+                // The complete course of another headset is the clock: HFP does not wait for a call on the board.
                 scene.box.bluez.setConnected(true, Box.second)
                 try await eventually("the other one is asked for") { scene.requests == [.handsFree] }
                 try await registration.update(call, .active)
@@ -236,7 +236,7 @@ extension DaemonTests {
     }
 }
 
-/// Something that a test holds back.
+/// A gate that the test opens.
 @ControlPlane
 final class Gate {
     var isReached = false

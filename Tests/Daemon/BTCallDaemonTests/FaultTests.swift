@@ -171,7 +171,7 @@ extension DaemonTests {
                     box.bluez.addHeadset(Box.first, name: "headset 1")
                     try await eventually("the other one is gone") { try await box.device(second) == nil }
                     #expect(try await box.device(first.description)?["unavailableBecause"] == "not connected")
-                    // The same while bluetoothd is away.
+                    // Repeated while bluetoothd is away.
                     box.bluez.stop()
                     _ = try await box.problem("bluetoothd")
                     #expect(try await box.device(first.description) != nil)

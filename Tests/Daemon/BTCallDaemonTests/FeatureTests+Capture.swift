@@ -18,7 +18,7 @@ extension DaemonTests {
     @Suite @ControlPlane struct CaptureTests {
         let first = Choice("bluetooth:\(Box.first)") ?? .none
 
-        /// A daemon whose local devices are streams of alsa-lib, with the loudspeaker as the default.
+        /// Runs a daemon whose local devices are streams of alsa-lib, with the loudspeaker as the default.
         private func run(
             board: SimulatedBoard? = nil, configure: @escaping (inout Configuration) -> Void = { _ in },
             body: (Box, PacedBoard) async throws -> Void
@@ -64,7 +64,7 @@ extension DaemonTests {
                     #expect(cards.microphones.count == 1 + round && cards.openMicrophones == 1)
                 }
                 #expect(log.changes.map(\.new) == ["speakerphone"])
-                // A machine that stands still makes the loudspeaker run dry once, which starts it again.
+                // A stalled machine causes one underrun of the loudspeaker, which restarts it.
                 #expect(cards.speakers.count == 1 && cards.speakers[0].xruns <= 1)
                 #expect(cards.speakers[0].starts == 1 + cards.speakers[0].xruns)
             }
@@ -155,7 +155,7 @@ extension DaemonTests {
                 try await box.bridge.calls.setMuted(false)
                 try await hears(box, PacedBoard.sample)
                 #expect(cards.microphones.count == 1 && cards.wasStartedOnce)
-                // Given up in the call, it is closed with the call, not before.
+                // When switched off during the call it is closed at the call's end.
                 try await box.bridge.audio.setRecordingAlwaysPreparedMode(false)
                 try await hears(box, PacedBoard.sample)
                 #expect(cards.microphones.count == 1)
@@ -190,7 +190,7 @@ extension DaemonTests {
             }
         }
 
-        /// A folder that looks like a light of the kernel's.
+        /// A directory that looks like an LED of the kernel.
         private func light(_ body: (URL) async throws -> Void) async throws {
             let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-led-\(UUID())")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -240,7 +240,7 @@ extension DaemonTests {
                     _ = try await self.call(box)
                     try await shows(.on, "255")
                 }
-                // The daemon has ended in a call.
+                // The daemon has ended during a call.
                 #expect(try read(folder, "brightness") == "0")
             }
         }
@@ -334,7 +334,7 @@ extension DaemonTests {
                 }
                 var error = await refusal { () throws(BridgeError) in try await audio.allowMicrophone(true) }
                 #expect(error?.code == .accessDenied)
-                // The client is asked from here on.
+                // From here on a client has to allow the microphone.
                 try await box.bridge.setSetting("privacy.microphone", to: "ask-client")
                 #expect(try await audio.microphoneAccess() == .waiting)
                 error = await refusal { () throws(BridgeError) in

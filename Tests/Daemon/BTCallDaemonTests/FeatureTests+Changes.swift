@@ -9,11 +9,11 @@ import Routing
 import TestSupport
 import Testing
 
-/// What is told of changes, and what is left alone.
+/// Signals of changes, and devices that are left alone.
 extension DaemonTests.FeatureTests {
     @Test func `S0.15 a client gets every change exactly once, with its reason`() async throws {
         try await Box.run(
-            // No local device is to stand in while a link opens.
+            // No local device may stand in while a link opens.
             configure: { $0.routing.startGrace = .seconds(2) },
             body: { box in
                 let manager = box.bridge.audioDeviceManager
@@ -101,7 +101,7 @@ extension DaemonTests.FeatureTests {
                 try await box.route(.earpiece)
                 try await registration.update(call, .ended)
                 try await eventually("everything is closed") { box.daemon.graph.isQuiet }
-                // The third card belongs to somebody else, whatever happens to the others.
+                // The third card belongs to another program, whatever happens to the others.
                 #expect(
                     Set(box.outside.opened).isSubset(of: ["headset 1", "headset 2", "speakerphone", "earpiece"]))
                 #expect(!box.outside.opened.contains("wiredHeadset"))

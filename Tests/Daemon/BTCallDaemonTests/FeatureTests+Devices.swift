@@ -11,7 +11,7 @@ import Routing
 import TestSupport
 import Testing
 
-/// What devices there are, and which one is chosen.
+/// The list of devices, and the choice among them.
 extension DaemonTests.FeatureTests {
     @Test func `S0.5 the device list matches reality at every moment, and changes are signalled within 200 ms`()
         async throws
@@ -48,9 +48,9 @@ extension DaemonTests.FeatureTests {
                 ),
             ]
             let limit = Duration.milliseconds(200)
-            // What `connect` waits for by itself is the headset's own time.
+            // `connect` itself waits for the headset's own time.
             var quickest = Dictionary(uniqueKeysWithValues: steps.dropFirst().map { ($0.0, Duration.seconds(60)) })
-            // The steps end where they began; a machine that stands still does so in one round or the other, not in three.
+            // The steps end where they began; a stalled machine affects one round, not all three.
             for _ in 1...3 where quickest.values.contains(where: { $0 >= limit }) {
                 for (what, action, isExpected) in steps {
                     let passed = try await log.devicesChange(what, after: action, to: isExpected)
@@ -138,7 +138,7 @@ extension DaemonTests.FeatureTests {
             try await manager.setAudioDevice(first)
             try await box.route(first)
             box.bluez.disconnect(Box.first)
-            // The named one is not there, and another is not meant: the default.
+            // The named headset is absent, and another one does not replace it: the default.
             try await box.route(.earpiece)
             try await manager.setAudioDevice(.bluetooth)
             try await box.route(second)
@@ -273,7 +273,7 @@ extension DaemonTests.FeatureTests {
                 let next = try await box.startCall(registration)
                 try await state(first.description, is: "penalty")
                 try await registration.update(next, .ended)
-                // It ends without any event: the time alone makes the difference, and is signalled.
+                // It ends without any event, by time alone, and is signalled.
                 try await eventually("the end of the penalty is signalled") {
                     log.devices?.value.first { $0["device"] == .string(first.description) }?["state"] == "available"
                 }

@@ -10,7 +10,7 @@ import Routing
 import TestSupport
 import Testing
 
-/// The application says when there is audio.
+/// Audio that the application switches on and off.
 extension DaemonTests.FeatureTests {
     @Test func `S0.10 with manual audio nothing is opened until the session is activated`() async throws {
         try await Box.run { box in
@@ -23,7 +23,7 @@ extension DaemonTests.FeatureTests {
             let registration = try await box.register()
             let call = try await box.startCall(registration)
             try await eventually("the application has the audio") { box.telephone.requests == [.audio(call)] }
-            // The start's grace has long passed when the far end has been sent as much silence.
+            // This much silence is longer than the grace period of the start.
             var silence = 0
             try await eventually("half a second of silence goes to the far end") {
                 silence += box.telephone.exchange.takeRecorded().count
@@ -60,7 +60,7 @@ extension DaemonTests.FeatureTests {
                     #expect(try await !box.bridge.session.isActive())
                 }
                 #expect(quickest < .milliseconds(500))
-                // A client that gets no chance to say anything: the shell kills its parent, which holds the session.
+                // A client that cannot clean up: the shell kills its parent, which holds the session.
                 let program = try Program(box.address)
                 let run = try await program(
                     "session", "activate", "--", "/bin/sh", "-c",
@@ -87,7 +87,7 @@ extension DaemonTests.FeatureTests {
                 let third = try await other.session.activate()
                 try await box.route(.earpiece)
                 try await box.bridge.session.deactivate()
-                // Somebody else still holds it.
+                // Another client still holds it.
                 #expect(try await box.bridge.session.isActive())
                 #expect(try await box.bridge.audioDeviceManager.activeRoute() == .earpiece)
                 let again = await refusal { () throws(BridgeError) in try await box.bridge.session.deactivate() }

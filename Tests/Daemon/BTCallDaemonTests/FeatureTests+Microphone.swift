@@ -6,7 +6,7 @@ import DBus
 import Routing
 import Testing
 
-/// Which way a headset is used, with a microphone and without.
+/// The mode of a headset, with a microphone and without.
 extension DaemonTests.FeatureTests {
     @Test func `S3.2 without microphone no route has an input, and switching it moves no call`() async throws {
         try await Box.run { box in
@@ -28,7 +28,7 @@ extension DaemonTests.FeatureTests {
         }
     }
 
-    /// Section 4 of the routing policy: which mode a headset has.
+    /// The table of the routing rules for the mode of a headset.
     private func modes(
         _ configure: @escaping (inout RoutingConfiguration) -> Void,
         _ rows: [(hfp: Bool, a2dp: Bool, mode: String, because: String)]
@@ -37,10 +37,10 @@ extension DaemonTests.FeatureTests {
             configure: { configure(&$0.routing) },
             body: { box in
                 _ = try await box.connect(Box.first)
-                // What there is none of is absent.
+                // An empty text means absent.
                 func text(_ text: String) -> Value? { text.isEmpty ? nil : .string(text) }
                 for row in rows {
-                    // Links over A2DP are not carried yet: their coming and going is told to the policy directly.
+                    // A2DP links are not simulated yet: the policy gets their events directly.
                     box.daemon.router.handle(.headsetProfile(Box.first, .hfp, isUp: row.hfp))
                     box.daemon.router.handle(.headsetProfile(Box.first, .a2dp, isUp: row.a2dp))
                     let device = try #require(try await box.device(first.description))

@@ -10,13 +10,14 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// The audio device manager's features through the daemon, one test for each row: its name begins with the row's number.
+    /// The audio device manager's features through the daemon, one test for each row; a test's name begins with the row's
+    /// number.
     @Suite @ControlPlane struct FeatureTests {
         let first = Choice("bluetooth:\(Box.first)") ?? .none
         let second = Choice("bluetooth:\(Box.second)") ?? .none
 
         @Test func `S0.1 two look-ups return the same object, and two clients see one state`() async throws {
-            // What is measured of the call's audio is not looked at between two questions.
+            // The quality of the call's audio is not measured between two reads.
             let configure: (inout Configuration) -> Void = { $0.waits.quality = .seconds(60) }
             try await Box.run(configure: configure) { box in
                 #expect(box.bridge.audioDeviceManager === box.bridge.audioDeviceManager)
@@ -62,7 +63,7 @@ extension DaemonTests {
                     try await box.playing("speakerphone")
                     #expect(log.changes.map(\.new) == ["speakerphone"])
                     #expect(!box.outside.opened.contains("headset 1"))
-                    // One that has just come would have to settle first.
+                    // A new headset would have to settle first.
                     try await eventually("the headset has settled") {
                         try await manager.explain().levels.contains { $0.name == "preferred" && $0.isEligible }
                     }

@@ -13,9 +13,9 @@ private let properties = "org.freedesktop.DBus.Properties"
 private let manager = "org.freedesktop.DBus.ObjectManager"
 
 extension DaemonTests {
-    /// One program sends the real daemon more than it can do; what others and bluetoothd get is counted.
+    /// One program sends the real daemon more than it can handle; the service of others and of bluetoothd is measured.
     @Suite @ControlPlane struct FloodTests {
-        /// The daemon, a program that floods it, and another one.
+        /// The daemon, a program that floods it, and another program.
         private func with(
             environment: [String] = [],
             _ body: @ControlPlane (DaemonProcess, _ flood: BusConnection, _ other: BusConnection) async throws -> Void
@@ -48,16 +48,16 @@ extension DaemonTests {
                     }
                     #expect(try await ask(other) == [.variant("active")], "round \(round)")
                 }
-                // Each would take a millisecond or more to answer.
+                // Each answer would take a millisecond or more.
                 let used = try daemon.processorSeconds() - before
                 #expect(used < 10, "\(used) s for 40,000 questions")
             }
         }
 
-        /// Questions that take long to answer, as many as a bus lets programs wait for, while the daemon is stopped.
+        /// Expensive requests, as many as a bus lets programs wait for, sent while the daemon is stopped.
         @ControlPlane
         private final class Flood {
-            /// What the bus allows a program by default (`max_replies_per_connection`).
+            /// The bus's default limit for one program (`max_replies_per_connection`).
             static let perProgram = 120
             let count: Int
             private(set) var answered = 0
@@ -77,7 +77,7 @@ extension DaemonTests {
                             if case .success = result { self?.answered += 1 }
                         }
                     }
-                    // The bus has all of them.
+                    // The bus has received all of them.
                     _ = try await program.owner(of: BTCallName.bus)
                 }
             }
@@ -121,7 +121,7 @@ extension DaemonTests {
                 let descriptor = Value.unixDescriptor(try PassedDescriptor(duplicating: 1))
                 let arguments = Array(repeating: descriptor, count: 16)
                 for _ in 0..<10 {
-                    // All of it is in the socket when it begins to read.
+                    // All messages are in the socket when the daemon starts to read.
                     daemon.pause(true)
                     for _ in 0..<20 { flood.post(BTCallName.bus, "/", "a.b", "C", arguments) }
                     _ = try await flood.owner(of: BTCallName.bus)
@@ -135,7 +135,7 @@ extension DaemonTests {
         }
 
         @Test func `Programs that hold descriptors leave some for the bus and for headsets`() async throws {
-            // A quarter of so few is kept.
+            // A quarter of these few is reserved.
             try await with(environment: ["prlimit", "--nofile=96:96"]) { daemon, _, other in
                 _ = try await ask(other)
                 var holders: [BusConnection] = []

@@ -13,7 +13,7 @@ import HeadsetControl
 import TestSupport
 import Testing
 
-/// A directory of a test's own.
+/// A directory for one test.
 private struct Folder {
     let path = FileManager.default.temporaryDirectory.appending(path: "btcall-foreign-\(UUID().uuidString)").path()
 
@@ -32,7 +32,7 @@ private struct Folder {
     }
 }
 
-/// Files that are no files, and files with anything in them: each would have held up or ended the daemon.
+/// Special files and files with arbitrary contents: each would have blocked or ended the daemon.
 @Suite(.timeLimit(.minutes(1))) @ControlPlane struct ForeignConfigurationTests {
     @Test func `A configuration or quirks file that is a FIFO is refused at once, with what is accepted`() throws {
         let folder = Folder()
@@ -113,7 +113,7 @@ extension DaemonTests {
                     let problem = try await box.problem("ring.file")
                     #expect(problem.what == "\(fifo): is a FIFO; accepted: a regular file")
                     try await registration.update(call, .ended)
-                    // It is kept, and holds up nothing after a restart either.
+                    // It is stored, and blocks nothing after a restart either.
                     try await box.restartDaemon()
                     let again = try await box.register()
                     _ = try await again.reportIncoming(number: "1002")

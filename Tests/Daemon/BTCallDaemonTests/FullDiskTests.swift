@@ -17,7 +17,7 @@ extension DaemonTests {
         {
             defer { try? FileManager.default.removeItem(at: folder) }  // A folder in the temporary directory may stay.
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            // In the place of the directory.
+            // A file in place of the directory.
             try Data().write(to: URL(filePath: state))
             let old = umask(0)
             defer { umask(old) }
@@ -34,7 +34,7 @@ extension DaemonTests {
                     try await box.noProblem("state")
                     let text = try String(contentsOfFile: state + "/preferences.conf", encoding: .utf8)
                     #expect(text.contains("newHeadset = take\n"))
-                    // The answer to a later one comes when the disk has it.
+                    // The reply to a later setting arrives once the disk has it.
                     try await box.bridge.setSetting("routing.newHeadset", to: "stay")
                     let later = try String(contentsOfFile: state + "/preferences.conf", encoding: .utf8)
                     #expect(!later.contains("newHeadset = take\n"))

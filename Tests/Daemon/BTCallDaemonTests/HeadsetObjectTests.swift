@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// `Headset1`: an object for every paired headset, also while it is away.
+    /// `Headset1`: an object for every paired headset, connected or not.
     @Suite @ControlPlane struct HeadsetObjectTests {
         private static let path = BTCallPath.headset(Box.first)
         private static let unavailable = "org.btcall.Error.Unavailable"
@@ -42,7 +42,7 @@ extension DaemonTests {
                         BTCallPath.headset(Box.second),
                     ])
                 #expect(objects.values.allSatisfy { $0.allSatisfy { $0.hasPrefix("org.btcall.") } })
-                // It is still where bluetoothd finds it.
+                // bluetoothd still finds it.
                 #expect(!box.bluez.profiles.isEmpty)
             }
         }
@@ -80,7 +80,7 @@ extension DaemonTests {
                         [.string(interface), .string(name), .variant(volume)])
                     #expect(error == Self.unavailable, "\(name)")
                 }
-                // Nobody is there yet.
+                // The headset is absent.
                 let refused = await refusal { () throws(BridgeError) in
                     try await box.bridge.audioDeviceManager.connect(headset)
                 }
@@ -96,7 +96,7 @@ extension DaemonTests {
                 }
                 try await box.bridge.audioDeviceManager.connect(headset)
                 try await eventually("it is connected") { try await property(box, "Connected") == true }
-                // Once more does nothing.
+                // A second call does nothing.
                 let pages = box.bluez.pages.count
                 try await box.bridge.audioDeviceManager.connect(headset)
                 #expect(box.bluez.pages.count == pages)

@@ -77,7 +77,7 @@ extension DaemonTests {
                 try await headset.hear("OK")
                 #expect(box.telephone.requests.last == .end(call, "localHangUp"))
                 try await box.route(.none)
-                // The three unsolicited codes of the profile, and none of the other one.
+                // Only the three unsolicited codes of HSP arrive, none of HFP.
                 #expect(headset.lines.allSatisfy { $0 == "OK" }, "\(headset.lines)")
                 headset.say("AT+CIND?")
                 try await headset.hear("ERROR")

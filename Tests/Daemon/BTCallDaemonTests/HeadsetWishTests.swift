@@ -12,7 +12,7 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// What headsets wish of calls, and how long they are given.
+    /// Requests of headsets about calls, and the delay before their audio link.
     @Suite @ControlPlane struct HeadsetWishTests {
         private let first = Choice("bluetooth:\(Box.first)") ?? .none
 

@@ -116,7 +116,7 @@ extension DaemonTests {
                 }
                 #expect(try await interrupted("kill -TERM $PPID; exec sleep 20") == 128 + 15)
                 #expect(try await interrupted("kill -HUP $PPID; exec sleep 20") == 128 + 1)
-                // The terminal sends these to the program itself.
+                // The terminal sends these signals to the program itself.
                 #expect(try await interrupted("kill -INT $PPID; kill -QUIT $PPID; exit 4") == 4)
                 try await eventually("nobody interrupts") {
                     try await box.bridge.audioDeviceManager.interruptions().isEmpty
@@ -146,7 +146,7 @@ extension DaemonTests {
                 try await eventually("no selection is left") {
                     try await manager.selectedAudioDevice() != .speakerphone
                 }
-                // The same device chosen again is another choice.
+                // Selecting the same device again is a new choice.
                 let same = try await manager.acquireSelection(.speakerphone)
                 try await manager.select(.speakerphone)
                 same.release()
@@ -165,7 +165,7 @@ extension DaemonTests {
             try await Box.run { box in
                 let manager = box.bridge.audioDeviceManager
                 var holds: [Hold] = []
-                // Four programs, for none may hold more than 16.
+                // Four programs, because one may hold at most 16.
                 var bridges: [CallBridge] = []
                 for _ in 0..<4 {
                     let bridge = try await CallBridge(bus: .address("\(box.address)"))
@@ -238,7 +238,7 @@ extension DaemonTests {
                 let logind = try await FakeLogind(box.address)
                 logind.refusal = BusError(name: BusError.Name.accessDenied, message: "polkit says no")
                 logind.isPreparing = true
-                // It is asked for a lock first, then whether the board is going to sleep.
+                // The lock is requested first, then whether the board is going to sleep.
                 try await box.route(.none)
                 #expect(logind.requests.count == 1)
                 logind.close()

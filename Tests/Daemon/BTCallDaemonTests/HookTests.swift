@@ -17,7 +17,7 @@ extension DaemonTests {
     @Suite @ControlPlane struct HookTests {
         private let first = Choice("bluetooth:\(Box.first)") ?? .none
 
-        /// A program that writes down what it is told, and then does what the test wants.
+        /// A program that records its environment, and then does what the test wants.
         private final class Command {
             private let directory = FileManager.default.temporaryDirectory.appending(
                 path: "btcall-\(UUID().uuidString)")
@@ -61,7 +61,7 @@ extension DaemonTests {
                         headset.runs == ["|headsetConnected|\(Box.first)|headset 1"]
                     }
                     let registration = try await box.register()
-                    // A name that a shell would carry out.
+                    // A name that a shell would execute.
                     let id = try await registration.reportIncoming(number: "5550100", name: "$(id) \"x\"; exit")
                     try await eventually("it rings") { call.runs.count == 1 }
                     try await registration.update(id, .active)
@@ -88,7 +88,7 @@ extension DaemonTests {
                     let text = try OpenMetricsReader(try await box.bridge.metrics())
                     #expect(try text.value("btcall_hook_runs", ["event": "callStarted"]) == 1)
                     #expect(try text.value("btcall_hook_failures", ["event": "callStarted"]) == 0)
-                    // A call that is placed does not ring.
+                    // A placed call does not ring.
                     _ = try await box.startCall(registration)
                     try await eventually("it is up") { call.runs.count == 4 }
                     #expect(call.runs[3].hasPrefix("|callStarted|+4930123456||outgoing|active|"))
@@ -140,7 +140,7 @@ extension DaemonTests {
                             from: owner, number: "\(number)", options: ReportOptions())
                         try owner.report("ended", of: record, to: box.daemon.calls)
                     }
-                    // One runs beside those that wait.
+                    // One runs in addition to those that wait.
                     let count = HookRunner.mostWaiting + 1
                     try await eventually("all have run") { slow.runs.count == 2 * count }
                     #expect(slow.runs == (0..<count).flatMap { ["|\($0)", "end"] })
@@ -150,7 +150,7 @@ extension DaemonTests {
 
         // MARK: Buttons
 
-        /// A box with a call that rings, and a headset whose music keys are known.
+        /// Runs a box with a ringing call and a headset whose media buttons are known.
         private func run(
             _ buttons: [ButtonGesture: ButtonAction], hook: CommandWords? = nil,
             _ body: (Box, RawHeadset, ProviderRegistration) async throws -> Void
@@ -187,7 +187,7 @@ extension DaemonTests {
                 headset.say("AT+CKPD=200")
                 try await eventually("it is over") { try await box.bridge.calls.list().isEmpty }
                 #expect(try await box.bridge.calls.log().first?.id == id)
-                // Without a call there is nothing to do, which is said.
+                // Without a call the action has nothing to do, which is logged.
                 headset.say("AT+CKPD=200")
                 try await eventually("it is said") {
                     box.log.containing("notice", "the button does nothing", "there is no call").count == 1
@@ -252,7 +252,7 @@ extension DaemonTests {
             try await run([ButtonGesture(.callKey, .long): .run(command)]) { box, _, _ in
                 box.bluez.disconnect(Box.first)
                 let headset = try RawHeadset(try await box.bluez.connect(Box.first))
-                // Voice recognition is bit 3 of a headset's features, bit 2 of ours.
+                // Voice recognition is bit 3 of a headset's features, bit 2 of the gateway's.
                 headset.say("AT+BRSF=24", "AT+CIND=?", "AT+CIND?", "AT+CMER=3,0,0,1")
                 try await eventually("it is connected") { headset.lines.count { $0 == "OK" } >= 4 }
                 let features = headset.lines.first { $0.hasPrefix("+BRSF: ") }.flatMap { Int($0.dropFirst(7)) }

@@ -11,9 +11,9 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// Who the box is, as the library has it, and logging out.
+    /// The identity of the box through the library, and logging out.
     @Suite @ControlPlane struct IdentityTests {
-        /// A box that keeps what is set, over restarts.
+        /// Runs a box that keeps its settings over restarts.
         private func run(operatorName: String? = nil, _ body: (Box) async throws -> Void) async throws {
             let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-state-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: folder) }  // A folder in the temporary directory may stay.
@@ -80,7 +80,7 @@ extension DaemonTests {
                 headset.say("AT+CNUM")
                 try await headset.hear("+CNUM: ,\"+493012345\",145,,4")
                 #expect(!headset.isClosed)
-                // It is kept, and an adapter that comes later is called so as well.
+                // The name is stored, and an adapter that appears later gets it as well.
                 try await box.restartDaemon()
                 #expect(try await box.bridge.configuration() == configuration)
                 box.bluez.addAdapter("hci1", address: Box.second)
@@ -97,7 +97,7 @@ extension DaemonTests {
                     try await box.bridge.configure(BridgeConfiguration(displayName: String(repeating: "x", count: 97)))
                 }
                 #expect(long?.code == .invalidArgument && long?.message.contains("96 bytes") == true)
-                // What is no entry is refused by its name.
+                // Unknown entries are refused by name.
                 let unknown: [Value] = [
                     .string(BTCallName.Interface.manager), .string(BTCallName.Manager.configuration),
                     .variant(.vardict(["colour": "red"])),
@@ -131,7 +131,7 @@ extension DaemonTests {
                     try await box.bridge.resetSetting("identity.userId")
                 }
                 #expect(reset?.code == .wrongState)
-                // The rest may change, with the same account.
+                // The other entries may change, with the same account.
                 identity.displayName = "hall"
                 try await box.bridge.configure(identity)
                 #expect(try await box.bridge.configuration() == identity)
@@ -165,7 +165,7 @@ extension DaemonTests {
                 try await box.bridge.configure(BridgeConfiguration(displayName: "desk", callOptions: options))
                 #expect(try await box.bridge.configuration().callOptions == options)
                 #expect(try await network(headset) == "+COPS: 0,0,\"Haustelefon\"")
-                // The file is what it rings with: that it does not exist is told.
+                // The file replaces the ring tone: its absence is reported.
                 _ = try await registration.reportIncoming(number: "+4930123456")
                 #expect(try await box.problem("ring.file").what.hasPrefix(sound))
             }
@@ -193,7 +193,7 @@ extension DaemonTests {
                 #expect(try await box.bridge.configuration() == BridgeConfiguration(callOptions: shown))
                 try await eventually("the adapter has its own name again") { try await alias(box) == "btcall" }
                 #expect(try await pairings(box) == both)
-                // Nothing of it comes back with a restart, and the headset connects as before.
+                // Nothing of it returns with a restart, and the headset connects as before.
                 box.bluez.disconnect(Box.first)
                 try await box.restartDaemon()
                 #expect(try await box.bridge.configuration() == BridgeConfiguration(callOptions: shown))

@@ -14,7 +14,7 @@ import Testing
 
 extension DaemonTests {
     @Suite @ControlPlane struct InjectionTests {
-        /// A call on the loudspeaker, whose microphone says a tone.
+        /// A call on the loudspeaker, whose microphone records a tone.
         private func call(_ box: Box) async throws -> Call.ID {
             let registration = try await box.register()
             let call = try await box.startCall(registration)
@@ -31,7 +31,7 @@ extension DaemonTests {
             }
         }
 
-        /// What the far end hears in the next tenth of a second.
+        /// The audio that the far end hears in the next tenth of a second.
         private func recent(_ box: Box) async throws -> ArraySlice<Int16> {
             _ = box.telephone.exchange.takeRecorded()
             await ControlLoop.shared.sleep(for: .milliseconds(150))
@@ -48,7 +48,7 @@ extension DaemonTests {
                 #expect(audio.blockFrames == 80 && audio.channels == 1 && !audio.isStream)
                 let descriptor = audio.takeDescriptor()
                 defer { close(descriptor) }
-                // As much as it takes at once.
+                // As much as the socket takes at once.
                 let block = [Int16](repeating: 8000, count: 80)
                 var written = 0
                 while send(descriptor, block, 160, Int32(MSG_DONTWAIT)) == 160 { written += 1 }
@@ -103,7 +103,7 @@ extension DaemonTests {
                 let descriptor = audio.takeDescriptor()
                 defer { close(descriptor) }
                 try await registration.update(call, .held)
-                // The device goes on without a call; what is on its way to the audio thread arrives.
+                // The device continues without a call; blocks on their way to the audio thread arrive.
                 await ControlLoop.shared.sleep(for: .seconds(1))
                 let block = [Int16](repeating: 8000, count: 160)
                 while send(descriptor, block, 320, Int32(MSG_DONTWAIT)) == 320 {}

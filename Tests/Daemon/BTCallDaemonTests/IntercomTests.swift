@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// The example of the library, as the program that it is.
+    /// The library's example, run as a program.
     @Suite(.serialized) @ControlPlane struct IntercomTests {
         @Test func `The intercom rings, the headset's button answers, hears the chime and ends the call`() async throws
         {
@@ -111,7 +111,7 @@ extension DaemonTests {
             }
         }
 
-        /// Whether a tone of this height is most of what some tenth of a second has, and loud.
+        /// Whether a loud tone of this frequency dominates some tenth of a second.
         private static func holds(_ timeline: AudioTimeline, _ hertz: Double) -> Bool {
             let length = timeline.rate / 10
             return stride(from: 0, to: timeline.samples.count - length, by: length).contains { start in

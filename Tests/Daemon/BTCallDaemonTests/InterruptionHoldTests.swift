@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// Which calls an interruption holds and takes up again, and what may be heard meanwhile.
+    /// The calls that an interruption holds and resumes, and the audio meanwhile.
     @Suite @ControlPlane struct InterruptionHoldTests {
         private func isHeld(_ request: Telephone.Request) -> Bool {
             if case .held = request { true } else { false }
@@ -84,7 +84,7 @@ extension DaemonTests {
                 try await registration.update(second, .active)
                 hold.release()
                 try await eventually("it is over") { try await manager.interruptions().isEmpty }
-                // Held and taken up by the next interruption, which finds it active.
+                // The next interruption finds the call active, and holds and resumes it.
                 let next = try await manager.interrupt(source: "gsm")
                 try await eventually("the second is held") { try await states(box)[second] == .held }
                 next.release()
@@ -109,7 +109,7 @@ extension DaemonTests {
                 try await registration.update(call, .held)
                 hold.release()
                 try await eventually("it is over") { try await manager.interruptions().isEmpty }
-                // Asked for after what the end of the interruption has asked for.
+                // Requested after the requests of the interruption's end.
                 try await box.bridge.calls.hangup(call)
                 #expect(box.telephone.requests.contains { if case .end(call, _) = $0 { true } else { false } })
                 #expect(box.telephone.requests.filter(isHeld) == [.held(call, true)])

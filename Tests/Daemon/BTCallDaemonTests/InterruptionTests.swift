@@ -75,7 +75,7 @@ extension DaemonTests {
                 box.outside.busyCards = [.earpiece]
                 let registration = try await box.register([.hold])
                 let call = try await box.startCall(registration)
-                // There is another one.
+                // Another device is available.
                 try await box.route(.speakerphone)
                 #expect(try await manager.interruptions().isEmpty)
                 try await registration.update(call, .ended)

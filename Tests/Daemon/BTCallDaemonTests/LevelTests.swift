@@ -74,7 +74,7 @@ extension DaemonTests {
                 try await ears.hear(.speakerVolume(11))
                 try await ears.hear(.microphoneVolume(4))
                 try await volumes(box, are: 11, 4)
-                // Another headset has its own.
+                // Another headset has its own volume.
                 let other = try await box.connect(Box.second)
                 #expect(try await get(box, "SpeakerVolume", of: Box.second) == .byte(0))
                 #expect(!other.events.contains(.speakerVolume(11)))
@@ -154,7 +154,7 @@ extension DaemonTests {
                 try await box.bridge.setSetting("bluetooth.volumeCeiling", to: "8")
                 try await ears.hear(.speakerVolume(8))
                 try await volumes(box, are: 8, 15)
-                // What is remembered was lowered with it.
+                // The stored volume was lowered with it.
                 try await box.bridge.resetSetting("bluetooth.volumeCeiling")
                 try await disconnect(box)
                 let again = try await box.connect(Box.first)
@@ -180,7 +180,7 @@ extension DaemonTests {
                     try await volumes(box, are: 5, 0)
                     let other = try await box.connect(Box.second)
                     try await other.hear(.speakerVolume(14))
-                    // The ceiling of all does not reach the one with its own.
+                    // The general ceiling does not apply to the headset with its own.
                     try await box.bridge.setSetting("bluetooth.volumeCeiling", to: "9")
                     try await other.hear(.speakerVolume(9))
                     #expect(await set(box, "SpeakerVolume", 6) == APIError.namePrefix + "InvalidArgument")

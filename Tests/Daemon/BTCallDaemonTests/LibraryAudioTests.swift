@@ -15,7 +15,7 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// The audio of calls as programs in Swift have it, for the rows that no other test has through the library.
+    /// The audio of calls through the Swift library, for the rows without another test through it.
     @Suite @ControlPlane struct LibraryAudioTests {
         private let first = Choice("bluetooth:\(Box.first)") ?? .none
 
@@ -51,7 +51,7 @@ extension DaemonTests {
             try await Box.run { box in
                 let audio = box.bridge.audioManager
                 _ = try await box.connect(Box.first)
-                // Links over A2DP are told to the policy directly.
+                // The policy gets the events of A2DP links directly.
                 box.daemon.router.handle(.headsetProfile(Box.first, .hfp, isUp: true))
                 box.daemon.router.handle(.headsetProfile(Box.first, .a2dp, isUp: true))
                 @ControlPlane func isUsed(_ mode: String, output: String, input: String?) async throws {
@@ -113,7 +113,7 @@ extension DaemonTests {
                     close(uplink)
                     close(downlink)
                 }
-                // What the call says is taken, or it would be counted as lost.
+                // The call's audio is read, or it would count as lost.
                 let reading = try ControlLoop.shared.add(downlink, .readable) { _ in
                     var block = [Int16](repeating: 0, count: 160)
                     while recv(downlink, &block, 320, Int32(MSG_DONTWAIT)) == 320 {}

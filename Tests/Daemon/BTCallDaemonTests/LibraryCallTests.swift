@@ -14,7 +14,7 @@ import Testing
 extension DaemonTests {
     /// Calls under the names of telephony kits, through the library alone.
     @Suite @ControlPlane struct LibraryCallTests {
-        /// The next value, and nil for the end of a sequence.
+        /// The remaining values of a sequence.
         private func rest<Element>(of values: inout CallValues<Element>.AsyncIterator) async -> [Element] {
             var all: [Element] = []
             while let value = await values.next() { all.append(value) }
@@ -32,10 +32,10 @@ extension DaemonTests {
                     $0.waits.qualityWindow = .seconds(1)
                 },
                 body: { box in
-                    // What a view shows comes from here.
+                    // The source of what a view shows.
                     var events = await box.bridge.events().makeAsyncIterator()
                     #expect(await events.next() == .daemonAppeared)
-                    // The best quality that the headset has is taken without being asked for.
+                    // The best quality of the headset is used without a request.
                     try await box.prefer(.bluetooth)
                     let ears = try await box.connect(Box.first, codecs: [.cvsd, .mSBC])
                     let headset = try #require(Choice("bluetooth:\(Box.first)"))
@@ -83,7 +83,7 @@ extension DaemonTests {
                 })
         }
 
-        /// One course of a call: what is done to it, and what a kit's view shows.
+        /// One course of a call: the steps, and what a kit's view shows.
         private struct Course: Sendable {
             let name: String
             let isIncoming: Bool
@@ -164,7 +164,7 @@ extension DaemonTests {
                 #expect(try await call.current().status == .mediaPending)
                 box.outside.busyCards = []
                 try await eventually("something carries it") { try await call.current().status == .inCall }
-                // One that has no audio waits for none.
+                // A call without audio waits for none.
                 try await call.setMedia(audio: .off)
                 #expect(try await call.current().status == .inCall)
             }
@@ -243,7 +243,7 @@ extension DaemonTests {
                 try await call.sendDTMF(tones: "5#")
                 try await call.setMedia(video: .off)
                 let now = try await call.current()
-                // The gates are as they were, whatever hold does.
+                // Local audio is unchanged by hold.
                 #expect(now.state == .active && !now.isLocalAudioEnabled && now.media == CallMedia())
                 try await call.enableLocalAudio(true)
                 #expect(try await call.current().isLocalAudioEnabled)
@@ -286,7 +286,7 @@ extension DaemonTests {
                     #expect((0...100).contains(first))
                     try await call.muted(.on)
                     #expect(await mutes.next() == .on)
-                    // Who comes later has the present values as well.
+                    // A late subscriber gets the present values as well.
                     var late = await call.mutes().makeAsyncIterator()
                     #expect(await late.next() == .on)
                     #expect(await call.hold() == .done)
@@ -294,7 +294,7 @@ extension DaemonTests {
                     #expect(await rest(of: &states) == [.held, .ended])
                     #expect(await rest(of: &scores).allSatisfy { $0.map { (0...100).contains($0) } ?? true })
                     #expect(await rest(of: &mutes).allSatisfy { $0 == .off })
-                    // Of a call that is over there is nothing to tell.
+                    // A call that has ended has no states.
                     for await state in await call.states() { Issue.record("\(state)") }
                 })
         }

@@ -12,7 +12,7 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// The audio device manager as programs in Swift have it, for the rows that no other test has through the library.
+    /// The audio device manager through the Swift library, for the rows without another test through it.
     @Suite @ControlPlane struct LibraryDeviceTests {
         private let first = Choice("bluetooth:\(Box.first)") ?? .none
         private let second = Choice("bluetooth:\(Box.second)") ?? .none
@@ -51,7 +51,7 @@ extension DaemonTests {
                             return false
                         }
                         let listed = try await manager.audioDevices()
-                        // What was told while the list was under way belongs to neither.
+                        // A change while the list was requested belongs to neither.
                         return listed == told && log.devices == told
                     }
                 }
@@ -139,7 +139,7 @@ extension DaemonTests {
                 let refused = await refusal { () throws(BridgeError) in try await manager.select(first) }
                 #expect(refused?.code == .unavailable)
                 #expect(box.outside.opened == ["speakerphone"])
-                // The call goes on somewhere else when its device is excluded.
+                // The call moves when its device is excluded.
                 try await manager.setExcludedAudioDevices([.speakerphone, .bluetooth])
                 try await box.route(.earpiece)
                 #expect(box.outside.opened == ["speakerphone", "earpiece"])
@@ -197,7 +197,7 @@ extension DaemonTests {
                 try await box.route(.speakerphone)
                 try await manager.setAudioDevice(.earpiece)
                 try await box.route(.earpiece)
-                // Not there: it is remembered, and nothing changes.
+                // The device is absent: the choice is stored, and nothing changes.
                 try await manager.setAudioDevice(first)
                 #expect(try await manager.preferredAudioDevice() == first)
                 #expect(try await manager.activeRoute() == .earpiece)

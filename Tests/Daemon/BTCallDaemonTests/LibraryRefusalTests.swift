@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// What the library says of what cannot be: what is wrong, and what would be right.
+    /// The library's refusals: the mistake, and what is accepted.
     @Suite @ControlPlane struct LibraryRefusalTests {
         private func refusal(
             to address: String, _ box: Box, provider: String? = nil, sourceLocation: SourceLocation = #_sourceLocation
@@ -65,7 +65,7 @@ extension DaemonTests {
             }
         }
 
-        /// Asks for something that cannot be, and looks whether the answer says what is wrong and what would be right.
+        /// Makes an impossible request, and checks that the error says what was wrong and what is accepted.
         private func expect(
             _ code: BridgeError.Code, _ wrong: String, _ right: String,
             sourceLocation: SourceLocation = #_sourceLocation,

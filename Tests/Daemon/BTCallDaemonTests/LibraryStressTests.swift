@@ -11,12 +11,12 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// Row S0.2: one bridge from many threads. `scripts/test` runs it under the thread sanitizer as well.
+    /// Row S0.2: one bridge used by many threads. `scripts/test` runs it under the thread sanitizer as well.
     @Suite @ControlPlane struct LibraryStressTests {
         private nonisolated static let threads = 8
         private nonisolated static let callsPerThread = 1000
 
-        /// A call of the library that changes something, and what the daemon has to be asked by it.
+        /// A call of the library that changes something, and the method calls it has to cause.
         private struct Step: Sendable {
             let request: BusRequest
             let perform: @Sendable (CallBridge) async throws -> Void
@@ -27,7 +27,7 @@ extension DaemonTests {
             }
         }
 
-        /// What one thread has done.
+        /// The record of one thread.
         private struct Account: Sendable {
             var requests: [BusRequest] = []
             var calls = 0
@@ -51,7 +51,7 @@ extension DaemonTests {
                 for executor in executors { executor.stop() }
                 asked = try await monitor.stop()
                 #expect(accounts.allSatisfy { $0.calls == Self.callsPerThread })
-                // Each has a thread of its own, and the loop another one.
+                // Each task has its own thread, none of them the control loop's.
                 #expect(accounts.allSatisfy { $0.threads.count == 1 })
                 #expect(Set(accounts.flatMap(\.threads)).count == Self.threads)
                 #expect(Self.counts(asked) == Self.counts(accounts.flatMap(\.requests)))
@@ -60,7 +60,7 @@ extension DaemonTests {
             #expect(asked.count > Self.threads * Self.callsPerThread / 2)
             try await run { box in
                 for request in asked {
-                    // What was refused then is refused now.
+                    // A request that was refused then is refused now.
                     _ = try? await box.client.call(
                         BTCallName.bus, request.path, request.interface, request.member, request.arguments)
                 }
@@ -70,7 +70,7 @@ extension DaemonTests {
             }
         }
 
-        /// A daemon with a call. Nothing is opened for it: the simulated cards would take the time that the calls need.
+        /// Runs a daemon with a call. Nothing is opened for it: the simulated cards would take the time that the calls need.
         private func run(_ body: (Box) async throws -> Void) async throws {
             try await Box.run(
                 configure: { $0.routing.manualAudio = true },
@@ -105,7 +105,7 @@ extension DaemonTests {
                     do {
                         try await step.perform(bridge)
                     } catch {
-                        // A device that is not there, or a selection while the router is stopped.
+                        // An absent device, or a selection while the router is stopped.
                         let code = (error as? BridgeError)?.code
                         guard code == .unavailable || code == .notStarted else { throw error }
                     }
@@ -116,7 +116,7 @@ extension DaemonTests {
             return account
         }
 
-        /// Something that changes nothing.
+        /// A request that changes nothing.
         private nonisolated static func question(_ bridge: CallBridge, _ number: Int) async throws(BridgeError) {
             switch number {
             case 0: _ = try await bridge.audioDeviceManager.audioDevices()
@@ -126,7 +126,7 @@ extension DaemonTests {
             case 4: _ = try await bridge.calls.list()
             case 5: _ = try await bridge.status()
             default:
-                // A stream that is let go as soon as it has begun.
+                // A stream that is released as soon as it has started.
                 for await _ in await bridge.events() { break }
             }
         }
@@ -229,7 +229,7 @@ extension DaemonTests {
 
         // MARK: What is left
 
-        /// The daemon's state when nothing is under way any more.
+        /// The daemon's state once no request is running.
         private func settled(_ box: Box) async throws -> [String: String] {
             var last: [String: String] = [:]
             try await eventually("nothing is under way") {

@@ -13,11 +13,11 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// Activating and deactivating, as the library has it.
+    /// Activating and deactivating through the library.
     @Suite @ControlPlane struct LifecycleTests {
         private typealias State = CallBridge.State
 
-        /// What may follow a state.
+        /// The legal next states.
         private static let next: [State: Set<State>] = [
             .inactive: [.activating], .activating: [.active, .deactivating], .active: [.deactivating],
             .deactivating: [.inactive],
@@ -27,11 +27,11 @@ extension DaemonTests {
             zip(states, states.dropFirst()).allSatisfy { next[$0]?.contains($1) == true }
         }
 
-        /// Where bluetoothd waits.
+        /// Holds back bluetoothd's answers.
         @ControlPlane
         private final class Gate {
             private(set) var isReached = false
-            /// Whether somebody who was to wait has not.
+            /// Whether a caller that should wait did not.
             var isBehind = false
             private var isOpen = false
             private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -48,7 +48,7 @@ extension DaemonTests {
             }
         }
 
-        /// Every state that the daemon signals, as the bus has it.
+        /// Every state that the daemon signals on the bus.
         @ControlPlane
         private final class StateLog {
             private(set) var states: [State] = []
@@ -63,7 +63,7 @@ extension DaemonTests {
                     let value = signal.arguments[1].vardictValue?[BTCallName.Manager.state]
                     if let state = value?.stringValue.flatMap({ State(rawValue: $0) }) { self?.states.append(state) }
                 }
-                // Whatever the daemon signals after this answer is heard.
+                // Every signal that the daemon sends after this reply is recorded.
                 _ = try await bus.owner(of: BTCallName.bus)
             }
 
@@ -173,7 +173,7 @@ extension DaemonTests {
                 #expect(Self.areLegal(seen), "\(seen)")
                 #expect(seen.first == .active && Array(seen.dropFirst()) == Array(log.states.suffix(seen.count - 1)))
                 #expect(Set(log.states) == Set(State.allCases))
-                // Nothing but that somebody else wanted the opposite.
+                // The only refusal is that another program wanted the opposite.
                 #expect(Set(refused).isSubset(of: [.wrongState]))
                 print("storm: \(log.states.count) states, \(refused.count) of 240 requests refused")
                 try await eventually("bluetoothd has the profile") { box.bluez.profiles.count == 1 }
@@ -184,9 +184,9 @@ extension DaemonTests {
             }
         }
 
-        /// Sixty wishes, each after the answer to the one before.
+        /// Sixty requests, each after the answer to the previous one.
         ///
-        /// - Returns: what was refused.
+        /// - Returns: the errors.
         private nonisolated static func storm(_ bridge: CallBridge, seed: UInt64) async -> [BridgeError.Code] {
             var random = SeededGenerator(seed: seed)
             var refused: [BridgeError.Code] = []
@@ -213,7 +213,8 @@ extension DaemonTests {
             print("100 cycles: \(before) -> \(after)")
             #expect(after.descriptors == before.descriptors && after.ours == before.ours)
             #expect(after.rules == before.rules)
-            // Less than a small object in each cycle. What the allocator keeps of one busy moment does not come again.
+            // Less than a small object in each cycle. Memory that the allocator keeps after one busy moment does not grow
+            // again.
             var growth = after.memory - before.memory
             if growth >= 100 {
                 for _ in 0..<100 { try await cycle(bridge, daemon) }
@@ -241,7 +242,7 @@ extension DaemonTests {
         }
 
         private func measure(_ daemon: DaemonProcess, _ matches: MatchLog) async throws -> Measure {
-            // The end of streams is carried out a little later, by threads of either side.
+            // Threads of both sides complete the end of streams a little later.
             var measured: [Measure] = []
             try await eventually("descriptors and rules stay as they are") {
                 await ControlLoop.shared.sleep(for: .milliseconds(50))
@@ -256,7 +257,7 @@ extension DaemonTests {
             return measured[measured.count - 1]
         }
 
-        /// A whole working day: somebody logs in, puts a headset on, has a call, and logs out.
+        /// A whole working day: a user logs in, puts on a headset, has a call, and logs out.
         private func cycle(_ bridge: CallBridge, _ daemon: DaemonProcess) async throws {
             let bluez = try #require(daemon.bluez)
             try await bridge.activate()

@@ -16,7 +16,7 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// How much one program may register, and how long its texts may be.
+    /// Limits of one program's registrations and texts.
     @Suite @ControlPlane struct LimitTests {
         private let calls = BTCallName.Interface.calls
 
@@ -50,7 +50,7 @@ extension DaemonTests {
                     let ninth = await register(bus, 8)
                     #expect(ninth?.name == "org.btcall.Error.WrongState")
                     #expect(ninth?.message.contains("registered 8 providers, the most for one program") == true)
-                    // Once more is no other registration.
+                    // A second registration of the same path is not a new one.
                     #expect(await register(bus, 0, name: "y") == nil)
                 }
                 let refused = await register(box.client, 0)
@@ -122,11 +122,11 @@ extension DaemonTests {
                         [.string(interface), .string(property), .variant(text(65))])
                     #expect(refused?.message.contains("accepted: at most 64 bytes") == true, "\(refused as Any)")
                 }
-                // Megabytes do not get as far as that.
+                // Megabytes are refused earlier.
                 let huge = await error(
                     box.client, BTCallPath.calls, calls, "ReportIncoming", [own, text(2_000_000), .vardict([:])])
                 #expect(huge?.name == BusError.Name.limitsExceeded)
-                // What is as long as it may be is taken.
+                // The longest accepted text.
                 #expect(await register(box.client, 2, name: String(repeating: "n", count: 128)) == nil)
             }
         }
@@ -153,7 +153,7 @@ extension DaemonTests {
                         ),
                     ]
                     for (path, interface, member, most, arguments) in cases {
-                        // The descriptors are held with the answers.
+                        // The answers keep the descriptors open.
                         var held: [[Value]] = []
                         for number in 0..<most {
                             held.append(
@@ -203,7 +203,7 @@ extension DaemonTests {
                     let late = try await ask(BTCALL_PCM_CONTROL)
                     #expect(late.answer?.error == EBUSY && late.reason.contains("24 connections of this process"))
                     #expect(box.log.containing("(process \(getpid())) is not served: 24 connections").count == 1)
-                    // All these are of the test's own process.
+                    // All of these belong to the test's own process.
                     let own = box.daemon.pcm.process
                     box.daemon.pcm.process = { _ in 1 }
                     let other = try await ask(BTCALL_PCM_CALL)
@@ -226,7 +226,7 @@ extension DaemonTests {
                     try await box.bluez.handOver(file, of: Box.first)
                 }
                 #expect(refused?.message.contains("without a usable descriptor") == true)
-                // As when no descriptor was free for the message.
+                // As if no descriptor had been free for the message.
                 #expect(throws: (any Error).self) {
                     try box.daemon.headsets.connected(Box.first, PassedDescriptor(taking: -1))
                 }

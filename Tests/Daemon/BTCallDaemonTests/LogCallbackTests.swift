@@ -11,7 +11,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a callback has got.
+/// The lines that a callback has got.
 private final class Messages: Sendable {
     struct Message: Equatable {
         let module: String
@@ -37,8 +37,7 @@ private final class Messages: Sendable {
 extension DaemonTests {
     @Suite(.serialized) @ControlPlane struct LogCallbackTests {
         @Test
-        func
-            `S4.7 library: the callback has the log from the first line, and standard error is silent`()
+        func `S4.7 library: the callback gets the log from the first line, and standard error is silent`()
             async throws
         {
             let messages = Messages()
@@ -49,7 +48,7 @@ extension DaemonTests {
             let first = try #require(messages.all.first { $0.text.contains("\(daemon.bus.address)") })
             #expect(first.module == "btcall.dbus" && first.level == .debug && first.context.isEmpty)
             #expect(first.text.hasPrefix("connected to the bus"))
-            // The daemon comes later, and gives its log as soon as it can be asked.
+            // The daemon starts later, and sends its log as soon as it answers.
             try await daemon.start()
             try await eventually("its log comes here") { daemon.errors.contains("the log goes to ") }
             let before = daemon.errors
@@ -57,7 +56,7 @@ extension DaemonTests {
             try await bridge.deactivate()
             try await eventually("its line is here") { messages.has("btcalld", "inactive") }
             #expect(messages.all.first { $0.text == "inactive" }?.level == .notice)
-            // Another bridge of the process does not make two of each.
+            // A second bridge of the process does not double the lines.
             let other = try await daemon.bridge()
             try await other.activate()
             try await eventually("its line is here") { messages.has("btcalld", "active") }
@@ -65,7 +64,7 @@ extension DaemonTests {
             try await eventually("it is inactive again") { messages.all.count { $0.text == "inactive" } >= 2 }
             #expect(messages.all.count { $0.text == "active" } == 1)
             #expect(daemon.errors == before)
-            // The elder bridge brought them; now the other one does.
+            // The older bridge delivered the lines; now the other one does.
             await bridge.close()
             try await other.activate()
             try await eventually("the other bridge brings them") {
@@ -127,7 +126,7 @@ extension DaemonTests {
                 try await eventually("there is a place again") {
                     await box.error(BTCallPath.manager, interface, BTCallName.Manager.subscribeLog) == nil
                 }
-                // What a program writes into it, and that it ends its own direction, harms nobody.
+                // A reader that writes into its socket or shuts down its direction does no harm.
                 let last = held.removeFirst()
                 _ = send(last.descriptor, "hello", 5, 0)
                 shutdown(last.descriptor, Int32(SHUT_WR))

@@ -14,7 +14,7 @@ import Routing
 import TestSupport
 import Testing
 
-/// A program that renders the audio: answers each block with the next of its own.
+/// A program that renders the audio: it answers each block with its next one.
 @ControlPlane
 final class Renderer {
     let uplink: Int32
@@ -30,7 +30,7 @@ final class Renderer {
 
     isolated deinit { end() }
 
-    /// Says numbers from 1 on, which no microphone and no noise does.
+    /// Sends numbers from 1 on, which no microphone or noise does.
     func start() throws {
         for _ in 0..<3 { say() }
         source = try ControlLoop.shared.add(downlink, .readable) { [weak self] _ in self?.exchange() }
@@ -57,7 +57,7 @@ final class Renderer {
         if send(uplink, block, 320, Int32(MSG_DONTWAIT | MSG_NOSIGNAL)) == 320 { said += block }
     }
 
-    /// Whether everything that was said in a tenth of a second has been heard as it was.
+    /// Whether a tenth of a second contains the numbers unchanged.
     static func isHeard(in samples: [Int16]) -> Bool {
         samples.indices.contains { start in
             guard start + 1_600 <= samples.count, samples[start] % 160 == 1 else { return false }
@@ -103,7 +103,7 @@ extension DaemonTests {
                 try await eventually("the program hears the call") { Tone.isHeard(in: renderer.heard.suffix(1_600)) }
                 let manual = try #require(try await statistics(box).manual)
                 #expect(manual.blocksIn > 0 && manual.blocksOut > 0 && manual.bad == 0)
-                // A second program is told who it is that has it.
+                // A second program gets the name of the present one.
                 let other = try await CallBridge(bus: .address("\(box.address)"))
                 let error = await refusal { () throws(BridgeError) in _ = try await other.audio.openManual() }
                 #expect(error?.code == .wrongState && error?.message.contains(manual.owner) == true)
@@ -140,7 +140,7 @@ extension DaemonTests {
                     return Renderer.isHeard(in: farEnd)
                 }
                 #expect(box.outside.opened.isEmpty && box.daemon.graph.isQuiet)
-                // There was something to open.
+                // There was a device to open.
                 renderer.end()
                 try await eventually("the headset has the call") { !box.outside.opened.isEmpty }
             }

@@ -17,7 +17,7 @@ extension DaemonTests {
     @Suite @ControlPlane struct MediaPeaceTests {
         private let first = Choice("bluetooth:\(Box.first)") ?? .none
 
-        /// A box with a headset, and a player `clock` that plays: once it goes on, all that was to go on has been asked.
+        /// Runs a box with a headset and a playing player `clock`: once it resumes, every player has been asked to.
         private func run(
             restore: Duration = .milliseconds(30), patience: Duration = .milliseconds(500), rules: String = "",
             configure: (inout Configuration) -> Void = { _ in },
@@ -39,7 +39,7 @@ extension DaemonTests {
                 })
         }
 
-        /// One that the daemon has heard of.
+        /// A player that the daemon knows.
         private func player(_ box: Box, _ name: String, _ status: String) async throws -> FakePlayer {
             let player = try await FakePlayer(box.address, name, status)
             try await eventually("the daemon knows \(name)") {
@@ -97,7 +97,7 @@ extension DaemonTests {
                 try await registration.update(call, .ended)
                 try await eventually("it goes on") { clock.commands == ["Pause", "Play"] }
                 #expect(!box.outside.opened.contains("headset 1"))
-                // The policy has been told the end of that set-up.
+                // The policy has the end of that set-up.
                 box.daemon.peace.isPlaying = { _ in false }
                 _ = try await box.startCall(registration)
                 try await box.route(first)
@@ -132,7 +132,7 @@ extension DaemonTests {
 
         @Test func `The policy gives a headset back to its music`() async throws {
             try await run { box, clock, registration in
-                // Only the policy's own time is over soon.
+                // Only the policy's own delay is short.
                 box.daemon.peace.setDelay(.seconds(600))
                 box.daemon.router.handle(.headsetProfile(Box.first, .a2dp, isUp: true))
                 let call = try await box.startCall(registration)
@@ -207,7 +207,7 @@ extension DaemonTests {
 
         @Test func `Players are left alone as soon as pausePlayers is off`() async throws {
             try await run(
-                // Whose music was suspended is forgotten with the call.
+                // Suspended music is forgotten with the call.
                 restore: .zero, configure: { $0.pausesPlayers = true },
                 body: { box, clock, registration in
                     try await box.bridge.setSetting("bluetooth.pausePlayers", to: "no")
@@ -270,7 +270,7 @@ extension DaemonTests {
 
         // MARK: The program
 
-        /// A program that notes what it is run for, and does what the test wants.
+        /// A program that records its runs, and does what the test wants.
         private final class Command {
             private let directory: URL
             var path: String { directory.appending(path: "music").path }

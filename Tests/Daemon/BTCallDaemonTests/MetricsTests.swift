@@ -65,7 +65,7 @@ extension DaemonTests {
             }
         }
 
-        /// A port that nobody had a moment ago.
+        /// A port that was free a moment ago.
         private func freePort() throws -> Int {
             let client = try TCPClient(port: 0)
             defer { client.close() }
@@ -120,7 +120,7 @@ extension DaemonTests {
                     for _ in 0..<3 {
                         #expect(try await TCPClient.ask(port, question).head.first == "HTTP/1.1 200 OK")
                     }
-                    // Who has the answer and stays makes room before who is still to ask.
+                    // A client that stays after its answer makes room before one that has not sent its request.
                     let last = try #require(silent.last)
                     let stays = try (0..<2 * MetricsListener.mostClients).map { _ in
                         try TCPClient(port: port, asking: question)
@@ -154,7 +154,7 @@ extension DaemonTests {
     }
 }
 
-/// A program that asks at a port of 127.0.0.1.
+/// A client of a port of 127.0.0.1.
 @ControlPlane
 final class TCPClient {
     struct Answer {
@@ -164,7 +164,7 @@ final class TCPClient {
 
     private var descriptor: Int32
 
-    /// Connects; with port 0 it only takes one of its own.
+    /// Connects; with port 0 it only opens a port of its own.
     init(port: Int) throws {
         descriptor = try SystemError.check("socket") {
             socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -187,7 +187,7 @@ final class TCPClient {
         }
     }
 
-    /// Connects and asks.
+    /// Connects and sends a request.
     convenience init(port: Int, asking question: String) throws {
         try self.init(port: port)
         send(question)
@@ -222,7 +222,7 @@ final class TCPClient {
             body: parts.count > 1 ? String(parts[1]) : "")
     }
 
-    /// All until the other end closes.
+    /// Everything until the other end closes.
     func readAll() async throws -> [UInt8] {
         var bytes: [UInt8] = []
         try await eventually("the answer ends") {

@@ -9,9 +9,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What clients of the PCM may say, and the socket that they say it on.
+/// Messages of PCM clients, and the socket they use.
 extension DaemonTests.PCMTests {
-    // MARK: What clients may say
+    // MARK: Messages of clients
 
     @Test func `a hello that is refused gets the reason and what is accepted`() async throws {
         try await run { box, path in

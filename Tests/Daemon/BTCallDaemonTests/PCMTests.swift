@@ -15,14 +15,14 @@ import Routing
 import TestSupport
 import Testing
 
-/// 500 Hz, as `Tone` has it.
+/// 500 Hz, as in `Tone`.
 private func tone(_ rate: Int) -> @Sendable (Int) -> Int16 {
     let samples = Tone.samples(rate)
     return { samples[$0 % samples.count] }
 }
 
 extension DaemonTests {
-    /// Programs on the ALSA PCM, and whose call they are in.
+    /// Programs on the ALSA PCM, and their calls.
     @Suite @ControlPlane struct PCMTests {
         static func makePath() -> String {
             FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString).sock").path()
@@ -52,7 +52,7 @@ extension DaemonTests {
             return (client, try #require(client.ring))
         }
 
-        /// One that plays, and one that records.
+        /// A client that plays and one that records.
         private func openPair(_ path: String) async throws -> [(client: PCMClient, ring: PCMRing)] {
             let player = try await open(path, rate: 48_000)
             player.ring.play(tone(48_000))
@@ -130,7 +130,7 @@ extension DaemonTests {
                 try await box.playing("headset 1")
                 try await hears(streams[1].ring)
                 #expect(streams.allSatisfy { $0.ring.isEngaged })
-                // One direction alone goes on.
+                // One direction alone continues.
                 streams[0].client.send(BTCALL_PCM_STOP)
                 try await eventually("it has stopped") { streams[0].ring.engagement == 2 }
                 #expect(streams[1].ring.isEngaged)
@@ -154,7 +154,7 @@ extension DaemonTests {
                 try await eventually("the streams pace themselves") { streams.allSatisfy { !$0.ring.isEngaged } }
                 #expect(try await box.bridge.calls.list().isEmpty)
                 #expect(!box.log.containing("do not know").isEmpty)
-                // One of them stops and begins again: that is no new call. Both: it is.
+                // When one stops and restarts, the call is the same; when both do, it is a new one.
                 streams[0].client.send(BTCALL_PCM_STOP)
                 streams[0].client.send(BTCALL_PCM_START)
                 try await eventually("both run") { box.daemon.pcm.count(.call) == 1 }
@@ -179,7 +179,7 @@ extension DaemonTests {
                 try await eventually("both run") {
                     box.daemon.pcm.count(.call) == 1 && box.daemon.pcm.count(.call, isCapture: true) == 1
                 }
-                // Longer than what makes a call, by the blocks of the other one.
+                // By the other call's blocks, longer than it takes to create a call.
                 let blocks = box.daemon.graph.engine.counters().ticks
                 try await eventually("300 ms have passed") { box.daemon.graph.engine.counters().ticks > blocks + 30 }
                 #expect(try await box.bridge.calls.list().map(\.id) == [other])
@@ -278,7 +278,7 @@ extension DaemonTests {
         @Test func `a page on the PCM is heard with the call`() async throws {
             try await run { box, path in
                 try await box.prefer(.earpiece)
-                // A call in which nobody says anything.
+                // A call without any speech.
                 var description = CallProviderDescription(name: "softphone")
                 description.audio = .pcm
                 _ = try await box.startCall(try await box.bridge.register(box.telephone, as: description))

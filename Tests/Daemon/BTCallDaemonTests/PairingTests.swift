@@ -20,7 +20,7 @@ extension DaemonTests {
         private static let stranger = BluetoothAddress(value: 0x0000_5E00_5311)
         private static let other = BluetoothAddress(value: 0x0000_5E00_5312)
 
-        /// What is signalled, and the headsets that have connected.
+        /// The signals, and the headsets that have connected.
         @ControlPlane
         private final class Scene {
             let box: Box
@@ -34,14 +34,14 @@ extension DaemonTests {
                     let headset = VirtualHeadset(
                         .init(address: address, name: "stranger", codecs: [.cvsd], battery: 70))
                     self?.headsets.append(Ears(headset))
-                    // A connection that cannot be used shows in what is waited for.
+                    // A failure shows in the conditions that the test waits for.
                     try? headset.attach(descriptor)
                 }
                 let stream = await box.bridge.pairing.events()
                 reading = Task { @ControlPlane [weak self] in
                     for await event in stream { self?.events.append(event) }
                 }
-                // Whatever is signalled after this answer is heard.
+                // Every signal after this reply is recorded.
                 #expect(try await box.bridge.pairing.state() == .closed)
             }
 
@@ -90,7 +90,7 @@ extension DaemonTests {
             func audit(_ parts: String) -> Bool { !box.log.containing("notice: pairing: ", parts).isEmpty }
         }
 
-        /// The error of something that has to fail.
+        /// The error of a call that must fail.
         private func refused(_ body: @ControlPlane () async throws -> Void) async -> BridgeError? {
             do {
                 try await body()
@@ -153,7 +153,7 @@ extension DaemonTests {
                 try await scene.pairing.close()
                 #expect(try await scene.finish().outcome == .cancelled)
                 try await scene.isBackToNormal()
-                // Nobody is asked any more.
+                // The agent is not asked any more.
                 #expect(await !scene.box.bluez.beginPairing(Self.stranger))
             }
         }
@@ -236,7 +236,7 @@ extension DaemonTests {
                 let error = await refused { try await scene.pairing.open() }
                 #expect(error?.code == .unavailable)
                 try await scene.box.bluez.start()
-                // bluetoothd keeps what it was told of the adapter; it is put back now.
+                // bluetoothd keeps the adapter's properties; they are restored now.
                 try await scene.isBackToNormal()
                 try await eventually("a window opens") {
                     await refused { try await scene.pairing.open(seconds: 60) } == nil

@@ -31,12 +31,12 @@ extension DaemonTests {
                 let registration = try await box.register()
                 _ = try await box.startCall(registration)
                 try await box.playing("earpiece")
-                // The first blocks are faded in, which a level would show.
+                // The first blocks fade in, which a level would show.
                 try await eventually("the far end alone is heard") { share(recent(box, "earpiece"), 500) > 0.995 }
                 let before = level(recent(box, "earpiece"))
                 let speaker = Speaker(try await box.bridge.audio.play(to: .page), 900)
                 try await eventually("the page is heard") { share(recent(box, "earpiece"), 900) > 0.9 }
-                // 12 dB below, where the page is not.
+                // 12 dB lower, at the far end's frequency.
                 try await eventually("the far end is lowered") {
                     let heard = recent(box, "earpiece")
                     let lowered = level(heard) * share(heard, 500).squareRoot()
@@ -57,7 +57,7 @@ extension DaemonTests {
                 try await box.prefer(.none)
                 let speaker = Speaker(try await box.bridge.audio.play(to: .page), 900)
                 try await eventually("the page is heard") { share(recent(box, Self.speaker), 900) > 0.9 }
-                // A call takes it along.
+                // A call moves the page to its device.
                 let registration = try await box.register()
                 _ = try await box.startCall(registration)
                 try await eventually("it is heard over the call") { share(recent(box, "earpiece"), 900) > 0.8 }
@@ -86,7 +86,7 @@ extension DaemonTests {
             try await Box.run { box in
                 let hold = try await box.bridge.audioDeviceManager.interrupt(source: "alarm")
                 let speaker = Speaker(try await box.bridge.audio.play(to: .page), 900)
-                // Its answer comes after what it asked for was done.
+                // The reply follows the effects of the request.
                 #expect(box.daemon.graph.isQuiet && box.outside.opened.isEmpty)
                 hold.release()
                 try await eventually("the page is heard") { share(recent(box, Self.speaker), 900) > 0.9 }

@@ -8,9 +8,9 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// What becomes of the microphone of a sound card when somebody else wants it, or it cannot be opened.
+    /// The microphone of a sound card when another program needs it, or when it cannot be opened.
     @Suite @ControlPlane struct PreparedMicrophoneTests {
-        /// A daemon whose local devices are streams of alsa-lib, with the loudspeaker as the default.
+        /// Runs a daemon whose local devices are streams of alsa-lib, with the loudspeaker as the default.
         private func run(
             configure: @escaping (inout Configuration) -> Void = { _ in },
             prepare: (Box) async throws -> Void = { _ in }, body: (Box, PacedBoard) async throws -> Void

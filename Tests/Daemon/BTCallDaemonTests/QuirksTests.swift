@@ -12,7 +12,7 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// What the daemon does for single headsets.
+    /// The effects of quirks on single headsets.
     @Suite @ControlPlane struct QuirksTests {
         private static let text = """
             [database]
@@ -46,7 +46,7 @@ extension DaemonTests {
             try QuirksDatabase(parsing: Array(text.utf8), file: "/test/quirks.conf")
         }
 
-        /// What +BRSF said.
+        /// The features announced in +BRSF.
         private func features(_ ears: Ears) throws -> AudioGatewayFeatures {
             let line = try #require(ears.headset.transcript.first { $0.hasPrefix("< +BRSF: ") })
             return AudioGatewayFeatures(rawValue: try #require(UInt32(line.dropFirst("< +BRSF: ".count))))
@@ -63,7 +63,7 @@ extension DaemonTests {
                     #expect(try await box.device("bluetooth:\(Box.first)")?["codecs"] == .strings(["CVSD"]))
                     let second = try await box.connect(Box.second, codecs: [.cvsd, .mSBC])
                     #expect(try features(second).contains(.codecNegotiation))
-                    // A codec that is broken is not the headset's either; nor after the codecs were set anew.
+                    // The broken codec stays excluded for the headset after the codecs were set again.
                     #expect(try await box.device("bluetooth:\(Box.second)")?["codecs"] == .strings(["CVSD"]))
                     try await box.bridge.setSetting("bluetooth.codecs", to: "cvsd")
                     try await box.bridge.resetSetting("bluetooth.codecs")

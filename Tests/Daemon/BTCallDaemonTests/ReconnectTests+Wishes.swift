@@ -14,9 +14,9 @@ import HeadsetPolicy
 import TestSupport
 import Testing
 
-/// Who ended a connection, and headsets that come and go.
+/// Headsets by who ended the connection, and unstable headsets.
 extension DaemonTests.ReconnectTests {
-    // MARK: Wishes
+    // MARK: Who ended the connection
 
     @Test(arguments: [true, false])
     func `A headset disconnected by hand is not paged, also after a restart, until it connects`(
@@ -56,7 +56,7 @@ extension DaemonTests.ReconnectTests {
             try await scene.lose()
             scene.say("Remote")
             try await scene.standing("leftAlone")
-            // The first page may have been quicker than the reason.
+            // The first page may have preceded the reason.
             let before = scene.pages()
             try await scene.timePasses()
             #expect(scene.pages() == before)
@@ -96,7 +96,7 @@ extension DaemonTests.ReconnectTests {
         }
     }
 
-    // MARK: Those that come and go
+    // MARK: Unstable headsets
 
     @Test func `An unstable headset is quarantined, reported, and paged again afterwards`() async throws {
         let short: (inout Configuration) -> Void = {

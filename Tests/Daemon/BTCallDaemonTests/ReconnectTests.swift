@@ -15,9 +15,9 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// Headsets that come back by themselves.
+    /// Reconnecting of headsets.
     @Suite @ControlPlane struct ReconnectTests {
-        /// Headsets that come up when they are paged.
+        /// Headsets that connect when they are paged.
         @ControlPlane
         final class Scene {
             let box: Box
@@ -32,7 +32,7 @@ extension DaemonTests {
                             address: address, name: address == Box.first ? "headset 1" : "headset 2", codecs: [.cvsd],
                             battery: 70))
                     self?.headsets.append(Ears(headset))
-                    // A connection that cannot be used shows in what is waited for.
+                    // A failure shows in the conditions that the test waits for.
                     try? headset.attach(descriptor)
                 }
             }
@@ -56,47 +56,47 @@ extension DaemonTests {
                 sourceLocation: SourceLocation = #_sourceLocation
             ) async throws {
                 try await eventually("\(address) is \(standing)", sourceLocation: sourceLocation) {
-                    // Absent for one that nothing becomes of.
+                    // Nil when the headset has no standing.
                     try await box.device("bluetooth:\(address)").map {
                         ($0["reconnect"] ?? "") == .string(standing)
                     } ?? false
                 }
             }
 
-            /// As bluetoothd 5.82 says it, after the link has ended.
+            /// The disconnect reason as sent by bluetoothd 5.82, after the link has ended.
             func say(_ reason: String, _ address: BluetoothAddress = Box.first) {
                 box.bluez.emit(
                     path: "/org/bluez/hci0/dev_\(address.pathComponent)", interface: "org.bluez.Device1",
                     member: "Disconnected", [.string("org.bluez.Reason.\(reason)"), .string("in words")])
             }
 
-            /// Out of range: the link is gone, and pages find nobody until it is back.
+            /// Out of range: the link ends, and pages fail until the headset is back.
             func lose(_ address: BluetoothAddress = Box.first) async throws {
                 box.bluez.setReachable(false, address)
                 box.bluez.disconnect(address)
-                // Its profiles are down before its link is: a connection right then would not count as a new one.
+                // Its profiles go down before its link: a connection at that moment would not count as a new one.
                 try await eventually("\(address) is away") {
                     box.daemon.reconnector.standing(of: address) != .none
                 }
             }
 
-            /// Waits until the second headset was lost and paged, so that the first would have been, too.
+            /// Waits until the second headset was lost and paged, so that the first would have been paged as well.
             func timePasses(sourceLocation: SourceLocation = #_sourceLocation) async throws {
                 let count = pages(Box.second)
-                // A daemon that ended has left its end of the connection.
+                // The previous daemon left its end of the connection open.
                 if !isUp(Box.second), box.bluez.isLinked(Box.second) { box.bluez.disconnect(Box.second) }
                 if !isUp(Box.second) { _ = try await box.connect(Box.second) }
                 try await lose(Box.second)
                 try await eventually("the other one is paged three times", sourceLocation: sourceLocation) {
                     pages(Box.second) >= count + 3
                 }
-                // Not away when this begins anew.
+                // The second headset is reachable at the start.
                 box.bluez.setReachable(true, Box.second)
                 try await eventuallyUp(Box.second)
             }
         }
 
-        /// Waits of 50 ms in place of seconds.
+        /// Uses waits of 50 ms in place of seconds.
         func run(
             configure: (inout Configuration) -> Void = { _ in },
             outside: @escaping (inout Daemon.Outside) -> Void = { _ in },
@@ -147,7 +147,7 @@ extension DaemonTests {
                 let pages = scene.pages()
                 box.daemon.headsets.openLink(Box.first, codecHint: nil, attempt: 3, timeout: .seconds(5))
                 try await eventually("it is disconnected") {
-                    // What it still had to say after its set-up makes it one that was heard.
+                    // Its remaining lines after the set-up make it a headset that was heard.
                     box.daemon.headsets.linkSilent(Box.first)
                     return !box.log.containing("disconnected to free the controller").isEmpty
                 }
@@ -292,7 +292,7 @@ extension DaemonTests {
                 _ = try await box.connect(Box.second)
                 try await scene.lose(Box.second)
                 try await registration.update(call, .active)
-                // Ten of the first waits.
+                // Ten times the first wait.
                 await ControlLoop.shared.sleep(for: .milliseconds(500))
                 #expect(box.bluez.pages.count == before)
                 try await scene.standing("waiting")
@@ -305,7 +305,7 @@ extension DaemonTests {
             }
         }
 
-        // MARK: What is kept and set
+        // MARK: Stored data and settings
 
         @Test func `A state directory that cannot be written is a problem, and headsets still reconnect`() async throws
         {
@@ -361,7 +361,7 @@ extension DaemonTests {
     }
 }
 
-/// Ends of radio links that a test tells of.
+/// Ends of radio links that a test reports.
 @ControlPlane
 final class SaidEnds: RadioLinkEnds {
     var onEnd: (@ControlPlane (BluetoothAddress, UInt8) -> Void)?

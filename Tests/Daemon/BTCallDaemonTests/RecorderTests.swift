@@ -14,7 +14,7 @@ import Testing
 @testable import BTCallDaemon
 
 extension DaemonTests {
-    /// The flight recorder in the daemon: what it gives replays, and what was can be explained.
+    /// The flight recorder in the daemon: its incidents replay, and past decisions can be explained.
     @Suite @ControlPlane struct RecorderTests {
         private let first = Choice("bluetooth:\(Box.first)") ?? .none
         private let second = Choice("bluetooth:\(Box.second)") ?? .none
@@ -23,7 +23,7 @@ extension DaemonTests {
             try #require(try ScenarioFile(Data(text.utf8)).scenarios.first)
         }
 
-        /// A call that goes from one headset to the other and to the board.
+        /// A call that moves from one headset to the other and to the board.
         private func eventfulCall(_ box: Box) async throws {
             try await box.prefer(.bluetooth)
             _ = try await box.connect(Box.first)
@@ -60,7 +60,7 @@ extension DaemonTests {
                 #expect(text.contains("\"version\": \"\(Daemon.version)\""))
                 let age = try #require(recorded.startedAt).timeIntervalSinceNow
                 #expect(age < 0 && age > -60)
-                // The same headset has the same pseudonym as long as the daemon runs.
+                // A headset keeps its pseudonym while the daemon runs.
                 let again = try await box.bridge.audioDeviceManager.incident()
                 let pseudonym = try #require(text.firstRange(of: /02:00:01:..:..:../))
                 #expect(again.contains(text[pseudonym]))
@@ -94,7 +94,7 @@ extension DaemonTests {
             }
         }
 
-        /// Calls of a client of its own; what the daemon refuses is part of it.
+        /// Random calls of a separate client, including some that the daemon refuses.
         private static func randomCalls(_ count: Int, seed: UInt64, bus address: String) async throws {
             let bridge = try await CallBridge(bus: .address(address))
             let manager = bridge.audioDeviceManager
@@ -140,7 +140,7 @@ extension DaemonTests {
                 let time = WallClock.now.milliseconds
                 let then = try await manager.explain(at: time)
                 #expect(then.chosen == .earpiece)
-                // Asked a moment later: the same but for what the clock says.
+                // The later explanation differs only in times.
                 #expect(then.text.map(withoutNumbers) == live.text.map(withoutNumbers))
                 _ = try await box.connect(Box.first)
                 try await box.route(first)
@@ -186,7 +186,7 @@ extension DaemonTests {
             $0.routing.openTimeout = .milliseconds(50)
         }
 
-        /// Runs with a state directory and gives the incident files that there are in the end.
+        /// Runs with a state directory and returns the incident files at the end.
         private func files(
             _ configure: (inout Configuration) -> Void = { _ in }, body: (Box, _ folder: URL) async throws -> Void
         ) async throws -> [String] {
@@ -203,7 +203,7 @@ extension DaemonTests {
 
         private static func incidents(in folder: URL) -> [String] {
             let incidents = folder.appending(path: "incidents")
-            // No folder is no file.
+            // Without a directory there are no files.
             let names = (try? FileManager.default.contentsOfDirectory(atPath: incidents.path)) ?? []
             return names.sorted().compactMap { name in
                 guard name.wholeMatch(of: /incident-\d{8}T\d{6}Z\.json/) != nil else { return nil }
@@ -294,7 +294,7 @@ extension DaemonTests {
                     path == "\(folder.path)/incidents/incident-19700101T0000\(second < 10 ? "0" : "")\(second)Z.json")
             }
             #expect(Self.incidents(in: folder) == (3..<11).map { "\($0)" })
-            // A clock that went back: the file of now stays, whatever its name.
+            // After the clock was set back the newest file stays, whatever its name.
             _ = try files.add("back", at: WallClock(milliseconds: 500))
             #expect(Self.incidents(in: folder) == ["back"] + (4..<11).map { "\($0)" })
             let forbidden = IncidentFiles(stateDirectory: "/proc/btcall")

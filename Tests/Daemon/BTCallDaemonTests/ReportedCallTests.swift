@@ -60,6 +60,6 @@ extension DaemonTests {
 }
 
 extension Call {
-    /// What a test compares.
+    /// The fields that a test compares.
     fileprivate var party: String { "\(number ?? "") \(name ?? "") \(provider) \(state.rawValue)" }
 }

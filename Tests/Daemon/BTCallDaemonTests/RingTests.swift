@@ -21,7 +21,7 @@ extension DaemonTests {
     @Suite @ControlPlane struct RingTests {
         private static let speaker = "output:speakerphone"
 
-        /// Of the latest stream of a device.
+        /// The samples of a device's latest stream.
         private func played(_ box: Box, _ device: String) -> [Int16] {
             box.outside.played(device).last?.samples ?? []
         }
@@ -64,7 +64,7 @@ extension DaemonTests {
             ALSAEnvironment.prepare()
             func pcm(_ name: String) -> String { "file:FILE=\(folder.path())/\(name).raw,FORMAT=raw" }
             func samples(_ name: String) -> [Int16] {
-                // Not there before its device is opened.
+                // The file does not exist before its device is opened.
                 guard let data = try? Data(contentsOf: folder.appending(path: "\(name).raw")) else { return [] }
                 return data.withUnsafeBytes { bytes in
                     (0..<bytes.count / 2).map { bytes.loadUnaligned(fromByteOffset: $0 * 2, as: Int16.self) }
@@ -158,7 +158,7 @@ extension DaemonTests {
                 let call = try await registration.reportIncoming(number: "1001")
                 let problem = try await box.problem("ring.device")
                 #expect(problem.what.contains("speakerphone: another program uses the card"))
-                // Nothing else is opened or closed meanwhile: it has to look again by itself.
+                // Nothing else is opened or closed meanwhile: the ringer has to retry on its own.
                 box.outside.busyCards = []
                 try await eventually("it rings") { level(played(box, Self.speaker).suffix(9_600)) > 500 }
                 #expect(try await !box.bridge.status().problems.contains { $0.id == "ring.device" })
@@ -195,7 +195,7 @@ extension DaemonTests {
                 body: { box in
                     try await box.prefer(.bluetooth)
                     _ = try await box.connect(Box.first)
-                    // The daemon does not announce the feature yet; the policy is told that this headset has it.
+                    // The daemon does not announce the feature yet, so the policy gets this headset's feature directly.
                     box.daemon.router.handle(.headsetDescribed(Box.first, category: .headset, inbandRing: true))
                     let registration = try await box.register()
                     let call = try await registration.reportIncoming(number: "1001")
@@ -277,7 +277,7 @@ extension DaemonTests {
                 try await hears(box, "earpiece", 425)
                 #expect(try await box.bridge.audioDeviceManager.activeRoute() == .earpiece)
                 #expect(try await box.bridge.calls.list().map(\.state) == [.dialing])
-                // For its application it has ended: it is not asked to end it, and has nothing more to say of it.
+                // For its application the call has ended: it gets no request to end it, and its reports are refused.
                 let late = await refusal { () throws(BridgeError) in try await registration.update(call, .active) }
                 #expect(late?.code == .noSuchCall)
                 var ends: [BridgeEvent] = []

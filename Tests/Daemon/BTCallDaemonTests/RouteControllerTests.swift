@@ -11,7 +11,7 @@ import Testing
 
 extension DaemonTests {
     @Suite @ControlPlane struct RouteControllerTests {
-        /// Cards that cannot be opened, but notice that they should have been.
+        /// Cards that cannot be opened, but record the attempts.
         private final class Cards: PathOpening {
             var onOpening: @ControlPlane () -> Void = {}
 

@@ -45,7 +45,7 @@ extension DaemonTests {
         }
 
         @Test func `A call leaves a headset that dies silently before anybody notices`() async throws {
-            // As it is shipped: what a link is used to decides.
+            // With the shipped configuration, in which a link's history counts.
             try await Box.run(
                 configure: { $0.routing.silentLimit = .zero },
                 body: { box in
@@ -167,7 +167,7 @@ extension DaemonTests {
                 var generator = Generator(state: 7)
                 for _ in 0..<40 {
                     try await box.bridge.audioDeviceManager.select(choices[Int(generator.next() % 4)])
-                    // Anything from before the set-up has begun to after the first packet.
+                    // From before the start of the set-up to after the first packet.
                     let pause = Int(generator.next() % 60)
                     await ControlLoop.shared.sleep(for: .milliseconds(pause))
                 }

@@ -110,7 +110,7 @@ extension DaemonTests {
                 try await box.route(first)
                 try await box.playing("headset 1")
                 try await box.bridge.setSetting("routing.silentLimitMilliseconds", to: "1200")
-                // Taken by the audio thread within its next block.
+                // The audio thread applies it within its next block.
                 try await box.playing("headset 1")
                 let start = ControlLoop.now
                 box.outside.die(Box.first)

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// Calls that a script owns.
+    /// Calls owned by a script.
     @Suite @ControlPlane struct ScriptedCallTests {
         private static func said(_ words: [String], _ program: RunningProgram) async throws {
             try await eventually("the script is told \(words.last ?? "")") {
@@ -28,7 +28,7 @@ extension DaemonTests {
                 try await Self.said(told, provider)
                 let call = try #require(try await box.bridge.calls.list().first)
                 #expect(call.provider == "door" && call.name == "Gate" && call.state == .ringing)
-                // Each request waits for its reply; the daemon is told by the client's own task.
+                // Each request waits for its reply; the client's own task reports to the daemon.
                 for (verb, request, state) in [
                     (["answer"], "answer 1", "state active"), (["hold"], "hold 2", "state held"),
                     (["resume"], "resume 3", "state active"), (["dtmf", "5"], "dtmf 4 5", nil),
@@ -107,7 +107,7 @@ extension DaemonTests {
                 #expect(try await client.status() == 1)
                 #expect(client.errors.contains("no trunk is free"))
                 #expect(try await box.bridge.calls.list().isEmpty)
-                // A last line needs no end of line.
+                // The last line needs no line end.
                 try provider.write(#"{"report":"outgoing","number":"1"}"#)
                 try await eventually("there is a call") { try await box.bridge.calls.list().count == 1 }
                 let hold = try await btcall("hold")

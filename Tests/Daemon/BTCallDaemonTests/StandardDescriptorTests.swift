@@ -10,13 +10,13 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// The real program: what it was started with, and what its process is told and lacks.
+    /// The real program: its standard descriptors, signals and missing resources.
     @Suite(.timeLimit(.minutes(2))) @ControlPlane struct StandardDescriptorTests {
         @Test func `Closed standard descriptors are not reused for anything else`() async throws {
             let daemon = try await DaemonProcess()
             try await daemon.start(by: #"exec "$@" 0<&- 1>&- 2>&-"#)
             for descriptor in 0..<3 { #expect(try daemon.file(descriptor) == "/dev/null") }
-            // Its log goes there, and not into the connection to the bus.
+            // Its log goes to standard error, not into the connection to the bus.
             daemon.signal(SIGHUP)
             let bridge = try await daemon.bridge()
             #expect(try await bridge.status().state == .active)
@@ -24,7 +24,7 @@ extension DaemonTests {
             try await daemon.stop()
         }
 
-        /// A FIFO that is full, and what is read from it.
+        /// A full FIFO, and the data read from it.
         private final class FullPipe {
             let path = FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString)").path()
             private let descriptor: Int32
@@ -57,7 +57,7 @@ extension DaemonTests {
         {
             let pipe = try FullPipe()
             let daemon = try await DaemonProcess()
-            // Nobody reads while it starts, serves, and logs.
+            // Nobody reads while it starts, serves and logs.
             try await daemon.start(by: "exec \"$@\" 2>'\(pipe.path)'")
             let bridge = try await daemon.bridge()
             try await bridge.setSetting("daemon.logLevel", to: "trace")
@@ -101,7 +101,7 @@ extension DaemonTests {
             try await eventually("it is said") { daemon.errors.contains("no connection can be accepted") }
             let before = try daemon.processorTime()
             await ControlLoop.shared.sleep(for: .milliseconds(2500))
-            // One that spins takes all of that.
+            // A spinning process uses all of that time.
             #expect(try daemon.processorTime() - before < 500)
             #expect(try await bridge.status().state == .active)
             #expect(clients.contains { !$0.isAnswered() })
@@ -113,11 +113,11 @@ extension DaemonTests {
             try await daemon.stop()
         }
 
-        // MARK: Text of others
+        // MARK: Texts of other programs
 
         private static let evil = "x\u{1B}[2J\u{9B}m\r\nerror btcalld: FORGED\u{2028}FORGED\u{202E}"
 
-        /// Lines of the log, each with its level and module, and only what a terminal shows.
+        /// Expects every line to have a level and a module, and only printable text.
         private func expectUnforged(_ log: String) {
             for line in log.split(separator: "\n") {
                 #expect(!line.hasPrefix("error btcalld: FORGED") && !line.hasPrefix("FORGED"), "\(line)")

@@ -43,7 +43,7 @@ extension DaemonTests {
                 #expect(program.screen.lines.count == 16)
                 try await registration.update(call, .ended)
                 try await program.shows("Calls     none")
-                // An arrow is no key of the view's.
+                // The view ignores arrow keys.
                 program.type("\u{1B}[A")
                 program.type("q")
                 #expect(try await program.status() == 0)

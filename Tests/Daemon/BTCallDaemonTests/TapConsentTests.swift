@@ -30,7 +30,7 @@ extension DaemonTests {
                     }
                 }
                 try await eventually("somebody is asked") { isAsked }
-                // Before the one who asks has come to know.
+                // Before the waiting task has resumed.
                 try taps.allow(path, true, from: ":1.1001")
                 taps.consent = .deny
                 #expect(await opening.value?.code == .accessDenied)

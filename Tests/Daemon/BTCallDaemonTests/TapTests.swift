@@ -80,7 +80,7 @@ extension DaemonTests {
                         let taps = try await taps(box)
                         return taps.count == 2 && taps.allSatisfy { $0.blocks > 0 && !$0.owner.isEmpty }
                     }
-                    // A muted microphone is not recorded either: a tap has what the far end gets.
+                    // A muted microphone is not recorded either: a tap gets what the far end gets.
                     try await box.bridge.calls.setMuted(true)
                     try await eventually("the near end is silent") {
                         _ = hears(local)
@@ -88,7 +88,7 @@ extension DaemonTests {
                         return !hears(local)
                     }
                     try await box.bridge.calls.setMuted(false)
-                    // It lasts while the call is held.
+                    // The tap lasts while the call is held.
                     try await registration.update(call, .held)
                     try await registration.update(call, .active)
                     _ = (hears(local), hears(remote))
@@ -138,7 +138,7 @@ extension DaemonTests {
                     try await box.bridge.audio.allowRecording(of: call, false)
                     #expect(await second.value?.code == .accessDenied)
                     #expect(events.all.contains { if case .recordingDenied = $0 { true } else { false } })
-                    // The application that owns the call allows itself.
+                    // The application that owns the call allows its own request.
                     let own = Task { @ControlPlane in try await box.bridge.audio.openTap(call: call) }
                     try await eventually("somebody is asked once more") { requests() == 3 }
                     try await box.bridge.audio.allowRecording(of: call)

@@ -8,18 +8,18 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The program `btcalld` that was built with these tests, with every file that it opens written down.
+/// The program `btcalld` that was built with these tests, with a trace of every file that it opens.
 @ControlPlane
 private final class TracedDaemon {
     let bus: FakeBlueZBus
     private let process = Process()
     private let folder: URL
 
-    /// - Parameter configuration: the file's text.
+    /// - Parameter configuration: the text of the file.
     init(_ configuration: String) throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "btcall-trace-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        // What is set at run time is kept there, and not for the next test.
+        // Run-time settings are stored there, and not kept for the next test.
         let text = "[daemon]\nstateDirectory = \(folder.path())/state\n" + configuration
         try text.write(to: folder.appending(path: "conf"), atomically: true, encoding: .utf8)
         bus = try FakeBlueZBus(rules: "")
@@ -37,8 +37,8 @@ private final class TracedDaemon {
         try process.run()
     }
 
-    /// How often a sound device has been opened, or tried to be, so far. What the daemon did before it answered is counted:
-    /// strace writes a call down before it lets the program go on.
+    /// The number of openings of sound devices so far, failed ones included. Actions before the daemon's last answer are
+    /// counted: strace writes a call down before the program continues.
     func soundOpens() throws -> Int { try lines().count { $0.contains("\"/dev/snd") } }
 
     func lines() throws -> [Substring] {
@@ -55,7 +55,7 @@ private final class TracedDaemon {
 }
 
 extension DaemonTests {
-    /// What the real program opens; needs strace.
+    /// The files that the real program opens; needs strace.
     @Suite @ControlPlane struct TraceTests {
         private static let devices = """
             [device speakerphone]
@@ -75,7 +75,7 @@ extension DaemonTests {
             let bridge = try await CallBridge(bus: .address("\(daemon.bus.address)"))
             let result: Result<Void, any Error>
             do {
-                // Under a tracer it starts slowly.
+                // It starts slowly under a tracer.
                 try await eventually("btcalld is there") { (try? await bridge.status()) != nil }
                 try await body(daemon, bridge)
                 result = .success(())
@@ -87,9 +87,9 @@ extension DaemonTests {
             try result.get()
         }
 
-        /// A call that a program renders: both hear each other, the microphone is enabled and the hardware refreshed.
+        /// A call that a program renders: both ends hear each other, the microphone is enabled and the hardware refreshed.
         ///
-        /// - Parameter check: before the program ends it.
+        /// - Parameter check: runs before the program ends rendering.
         private func exchange(
             _ bridge: CallBridge, _ audio: ManualAudio, _ check: () throws -> Void
         ) async throws {
@@ -119,8 +119,7 @@ extension DaemonTests {
         }
 
         @Test
-        func
-            `S1.19 S1.20 The trace of the program in manual rendering has no sound device, and has some before and after`()
+        func `S1.19 S1.20 The program opens no sound device during manual rendering, only before and after`()
             async throws
         {
             try await run(Self.devices) { daemon, bridge in
@@ -153,7 +152,7 @@ extension DaemonTests {
                 try await bridge.audioDeviceManager.refreshSpeakerphoneSetting()
                 #expect(try daemon.soundOpens() == 0)
                 #expect(try daemon.lines().count > 10)
-                // There was something to open.
+                // There was a device to open.
                 try await bridge.setSetting("routing.manualRendering", to: "false")
                 try await eventually("devices are looked at") { try daemon.soundOpens() > 0 }
             }

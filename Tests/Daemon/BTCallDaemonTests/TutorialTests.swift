@@ -9,11 +9,11 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// The tutorial, done on a simulated board: what it says is printed is printed.
+    /// The tutorial, executed on a simulated board: its shown output is the real one.
     @Suite(.serialized) @ControlPlane struct TutorialTests {
         private static let path = "docs/Start.md"
 
-        /// What stands behind a prompt, and the lines below it.
+        /// A command after a prompt, and the lines below it.
         struct Step {
             let command: String
             var output: [String] = []
@@ -27,7 +27,7 @@ extension DaemonTests {
             #expect(steps.count >= 8)
             let configuration = try #require(page.samples.first { $0.kind == "ini" })
             try await Box.run { box in
-                // Nothing is paired at first.
+                // No headset is paired at first.
                 for headset in [Box.first, Box.second] { box.bluez.remove(headset) }
                 try await eventually("they are forgotten") {
                     try await box.bridge.audioDeviceManager.audioDevices().allSatisfy { $0.address == nil }
@@ -67,7 +67,7 @@ extension DaemonTests {
             return program.output
         }
 
-        /// With the quirks that are installed on a board.
+        /// Checks with the quirks that are installed on a board.
         private nonisolated static func check(_ text: String, as name: String) throws -> String {
             let file = FileManager.default.temporaryDirectory.appending(path: "tutorial-\(UUID().uuidString).conf")
             defer { try? FileManager.default.removeItem(at: file) }  // A file in the temporary directory may stay.
@@ -90,7 +90,7 @@ extension DaemonTests {
             return steps
         }
 
-        /// Lines without what differs from run to run: numbers, widths, levels, and the order of what two programs say.
+        /// Lines without run-specific parts: numbers, widths, levels, and the order of two programs' output.
         private nonisolated static func plain(_ lines: [String]) -> [String] {
             lines.compactMap { line in
                 let words = line.split(separator: " ").map { word in
@@ -99,7 +99,7 @@ extension DaemonTests {
                 // The board may stand in until the headset's link is up.
                 let isChance = words.contains("far") || words.contains("Refused") || words.last == "(bridge)"
                 if words.isEmpty || isChance { return nil }
-                // How the machine kept up.
+                // These depend on the machine's load.
                 return words[0] == "Gaps" || words[0] == "Blocks" ? words[0] : words.joined(separator: " ")
             }.sorted()
         }

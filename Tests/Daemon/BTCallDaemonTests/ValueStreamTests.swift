@@ -6,7 +6,7 @@ import DBus
 import TestSupport
 import Testing
 
-/// The next values of a stream, as many as there are meant to be; fewer when it ends.
+/// The next values of a stream, up to a number; fewer when it ends.
 @ControlPlane
 private func next<Element: Sendable>(_ count: Int, of stream: AsyncStream<Element>) async -> [Element] {
     var values: [Element] = []
@@ -34,7 +34,7 @@ extension DaemonTests {
                 #expect(await next(3, of: early) == [true, false, true])
                 #expect(await next(2, of: late) == [false, true])
                 again.release()
-                // Another bridge, which comes later still, and ends its streams with itself.
+                // Another bridge starts even later, and its end ends its streams.
                 let other = try await CallBridge(bus: .address("\(box.address)"))
                 let stream = await other.audioSessionActivated()
                 #expect(await next(1, of: stream) == [try await other.session.isActive()])
@@ -54,7 +54,7 @@ extension DaemonTests {
                 #expect(await next(1, of: routes) == [DeviceChoice.none])
                 let call = try await box.startCall(registration)
                 #expect(await next(1, of: routes) == [.earpiece])
-                // A list of devices has what can be asked for, and follows.
+                // A stream of devices has the current list, and follows it.
                 try await eventually("nothing changes by itself any more") {
                     try await box.device("bluetooth:\(Box.first)")?["state"] == "available"
                 }
@@ -91,7 +91,7 @@ extension DaemonTests {
                 try await registration.update(call, .active)
                 #expect(await next(1, of: states) == [.active])
                 try await registration.update(call, .held)
-                // Of two that read, each gets all.
+                // Of two readers each gets all values.
                 let second = await box.bridge.calls.states(of: call)
                 #expect(await next(1, of: second) == [.held])
                 try await registration.update(call, .ended)
@@ -110,7 +110,7 @@ extension DaemonTests {
                 let stream = await box.bridge.audioSessionActivated()
                 #expect(await next(1, of: stream) == [true])
                 try await box.restartDaemon()
-                // Who held the session held that of a daemon that is no more.
+                // The previous holder held the session of a daemon that has ended.
                 #expect(await next(1, of: stream) == [false])
                 session.release()
             }

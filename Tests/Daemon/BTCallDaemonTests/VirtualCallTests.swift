@@ -14,7 +14,7 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// What headsets are shown of audio that belongs to no call.
+    /// Virtual calls on headsets for audio that belongs to no call.
     @Suite @ControlPlane struct VirtualCallTests {
         private let first = Choice("bluetooth:\(Box.first)") ?? .none
 

@@ -19,7 +19,7 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// What is done to the microphone, as the configuration, the bus and headsets have it.
+    /// Voice processing of the microphone through the configuration, the bus and headsets.
     @Suite(.timeLimit(.minutes(1))) @ControlPlane struct VoiceProcessingTests {
         private typealias Stage = BridgeAudio.VoiceStage
 
@@ -46,7 +46,7 @@ extension DaemonTests {
         @Test func `S1.4 S1.5 processing is switched, bypassed and configured during a call, which continues`()
             async throws
         {
-            // Both ends say the same tone: to a canceller it is an echo, and to a suppressor noise.
+            // Both ends send the same tone: an echo to a canceller, noise to a suppressor.
             let configure: (inout Configuration) -> Void = {
                 $0.voiceProcessing = .speex
                 $0.takesEcho = false
@@ -183,7 +183,7 @@ extension DaemonTests {
                 headset.say("AT+NREC=0")
                 try await headset.hear("ERROR")
                 #expect(!box.daemon.graph.ownVoices.contains(Box.first))
-                // The service record says so too: what is switched on later is for headsets after a restart.
+                // The service record agrees: processing that is switched on later is announced to headsets after a restart.
                 try await box.bridge.setSetting("audio.voiceProcessing", to: "speex")
                 #expect(!box.daemon.headsets.configuration.features.contains(.echoCancelling))
                 headset.close()

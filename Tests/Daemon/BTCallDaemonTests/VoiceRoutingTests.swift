@@ -15,7 +15,7 @@ import Testing
 
 extension DaemonTests {
     @Suite @ControlPlane struct VoiceRoutingTests {
-        /// A helper that notes each run, and says and does what the test wants.
+        /// A helper that records each run, and prints and does what the test wants.
         private final class Helper {
             let directory: URL
             var words: [String] { ["sh", "-c", "echo \"$0\" >> '\(file("runs"))'; . '\(file("script"))'"] }
@@ -30,7 +30,7 @@ extension DaemonTests {
 
             private func file(_ name: String) -> String { directory.appending(path: name).path }
 
-            /// `$0` is the controller.
+            /// Sets its script; `$0` is the controller.
             func set(_ script: String) throws {
                 try script.write(toFile: file("script"), atomically: true, encoding: .utf8)
             }
@@ -55,7 +55,7 @@ extension DaemonTests {
                         #expect(helper.runs == [String](repeating: "hci0", count: times))
                     }
                     try await told(1)
-                    // Nothing that leaves it on is a reset.
+                    // A change that leaves the adapter on is not a reset.
                     box.bluez.set("Discovering", .bool(true), of: "org.bluez.Adapter1", at: "/org/bluez/hci0")
                     box.bluez.setPowered(false)
                     _ = try await box.problem("adapter")
@@ -138,7 +138,7 @@ extension DaemonTests {
                     #expect(line.hasPrefix("warning: \(Box.first): the audio link is up and nothing comes in; trying"))
                     #expect(line.contains("hci0 is made by Cypress") && line.contains("bluetooth.scoRouting host"))
                     #expect(box.log.containing("nothing received for") == [])
-                    // Once a headset is heard through this controller, it is not the controller's fault.
+                    // Once a headset is heard through this controller, the controller is not the cause.
                     box.outside.mute = []
                     try await box.playing("headset 1")
                     #expect(box.daemon.voiceRouting.advice("/org/bluez/hci0").contains("were heard before"))

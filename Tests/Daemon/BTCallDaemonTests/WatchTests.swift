@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 
 extension DaemonTests {
-    /// What `btcall watch` tells a hook.
+    /// Hooks of `btcall watch`.
     @Suite @ControlPlane struct WatchTests {
-        /// A hook that appends what it is told to a file.
+        /// A hook that appends its data to a file.
         private static let note = #"""
             printf '%s|%s|%s|%s|%s|%s\n' $BTCALL_EVENT "$BTCALL_CALL" "$BTCALL_NUMBER" "$BTCALL_NAME" \
             "$BTCALL_STATE" "$BTCALL_DIRECTION"
@@ -49,7 +49,7 @@ extension DaemonTests {
                     "watch", "--event", "callState", "--event", "callRemoved", "--event", "daemonAppeared", "--json",
                     "--exec", "[ \"$BTCALL_EVENT\" = daemonAppeared ] || " + Self.note)
                 try await eventually("it watches") { watch.objects.count == 1 }
-                // What was there before is known when the first event is told.
+                // Earlier calls are known when the first event is handled.
                 try await registration.update(call, .active)
                 try await registration.update(call, .ended, reason: .busy)
                 try await eventually("all is told") { watch.objects.count == 4 }

@@ -34,7 +34,7 @@ struct WatchdogKeeperTests {
 }
 
 extension DaemonTests {
-    /// What the service manager is told, at a socket that stands in for its own.
+    /// The notifications to the service manager, at a socket that replaces its own.
     @Suite @ControlPlane struct WatchdogTests {
         private let socket: NotifySocket
 
@@ -42,12 +42,12 @@ extension DaemonTests {
             socket = try NotifySocket("/tmp/btcall-watchdog-\(getpid())-\(UInt32.random(in: 0...UInt32.max))")
         }
 
-        /// The thread of the daemon in the box, until it is held.
+        /// The thread of the daemon in the box, until it is blocked.
         @ControlPlane
         private final class Thread {
             private let daemon: Daemon
             private var held: WatchdogKeeper.Progress?
-            /// How often the watchdog has looked at the held thread.
+            /// How often the watchdog has checked the blocked thread.
             private(set) var looks = 0
 
             init(_ daemon: Daemon) { self.daemon = daemon }
@@ -76,7 +76,7 @@ extension DaemonTests {
                 life.ready()
                 #expect(socket.count("READY=1") == 1)
                 #expect(!box.daemon.audioProgress.isPlaying)
-                // Idle: nothing steps, and that is well.
+                // Idle: nothing steps, which is correct.
                 try await eventually("WATCHDOG comes while nothing plays") { socket.count("WATCHDOG=1") >= 3 }
                 try await box.prefer(.earpiece)
                 let registration = try await box.register()
@@ -88,7 +88,7 @@ extension DaemonTests {
 
                 thread.hold()
                 try await eventually("the watchdog has looked") { thread.looks >= 1 }
-                // The first look may find what stepped since the one before.
+                // The first check may find steps since the previous one.
                 let last = socket.count("WATCHDOG=1")
                 try await eventually("it has looked often") { thread.looks >= 6 }
                 #expect(socket.count("WATCHDOG=1") == last)

@@ -12,7 +12,7 @@ import Routing
 import TestSupport
 import Testing
 
-/// Who decides on the route, as far as `Router1` knows: takes everything down.
+/// A fake of the routing decisions, as far as `Router1` knows them; records all calls.
 @ControlPlane
 private final class Router: RouteDeciding {
     let policy = RoutingPolicy()
@@ -35,9 +35,9 @@ private final class Router: RouteDeciding {
     func refusal(ofSelecting device: AudioDevice) -> RoutingError? { refusal }
 }
 
-/// `Router1` by itself, without a daemon behind it.
+/// `Router1` without a daemon behind it.
 @Suite @ControlPlane struct RouterObjectTests {
-    /// A bus with the object and a client, and what the object was told that it should keep.
+    /// A bus with the object and a client, and the preferences that the object asked to store.
     @ControlPlane private final class Stage {
         let router = Router()
         let server: BusConnection

@@ -35,7 +35,7 @@ import Testing
         #expect(history.stretches.first?.carrier.packetBytes == 60)
         #expect(history.meter.total.packetsLost == 5 && history.meter.total.duration == .seconds(2))
         #expect(history.carrier == nil)
-        // While nothing carries the call, nothing is counted.
+        // While no device carries the call, nothing is counted.
         history.add(piece(lost: 50), packetBytes: 60)
         history.end(at: time(9))
         #expect(history.meter.total.packetsLost == 5)

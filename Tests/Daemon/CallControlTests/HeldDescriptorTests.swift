@@ -7,12 +7,12 @@ import TestSupport
 import Testing
 
 @Suite @ControlPlane struct HeldDescriptorTests {
-    /// Counts how often a hold was given up.
+    /// Counts the releases of a lease.
     @ControlPlane private final class Counter {
         var releases = 0
     }
 
-    /// Lets the control loop see everything that is the case now.
+    /// Lets the control loop handle all pending events.
     private func turns() async {
         for _ in 0..<4 {
             await withCheckedContinuation { continuation in
@@ -41,7 +41,7 @@ import Testing
         let bytes = [UInt8](repeating: 7, count: 60_000)
         let written = bytes.withUnsafeBytes { write(end.descriptor, $0.baseAddress, $0.count) }
         #expect(written == bytes.count)
-        // A full pipe takes no more: room shows that it was read.
+        // A full pipe accepts no more bytes: room shows that it was read.
         var room = pollfd(fd: end.descriptor, events: Int16(POLLOUT), revents: 0)
         try await eventually("it was read") { poll(&room, 1, 0) == 1 && room.revents == Int16(POLLOUT) }
         #expect(counter.releases == 0)

@@ -152,7 +152,7 @@ import Testing
         ] {
             #expect("\(error)".contains(part), "\(error)")
         }
-        // As the example of earlier versions has it.
+        // As in the example of earlier versions.
         #expect(refusal("[provider baresip]\n#enabled = no\n") == nil)
     }
 

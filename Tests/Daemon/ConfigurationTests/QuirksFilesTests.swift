@@ -4,7 +4,7 @@ import Foundation
 import HandsFree
 import Testing
 
-/// Quirks files as bytes and as files.
+/// Quirks files, as bytes and on disk.
 @Suite struct QuirksFilesTests {
     private static let head = "[database]\nformat = 1\n"
     private static let row = "[quirk slow]\naddress = 00:14:09\nsetUpSeconds = 30\nreference = here\nreason = slow\n"

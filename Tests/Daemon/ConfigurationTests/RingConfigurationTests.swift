@@ -60,7 +60,7 @@ import Testing
         #expect(try device(devices) == .speakerphone)
         #expect(try device([.earpiece, .wiredHeadset]) == .earpiece)
         #expect(try device([.wiredHeadset]) == nil && device([]) == nil)
-        // A loudspeaker that only has a microphone does not ring.
+        // A loudspeaker section with only a microphone does not ring.
         #expect(try device([.earpiece], "[device speakerphone]\ncapture = null\n") == .earpiece)
         #expect(try device([.earpiece], "[ring]\ndevice = speakerphone\n") == .speakerphone)
         #expect(try read("[ring]\nplayback = plug:horn").silentRingDevice == nil)

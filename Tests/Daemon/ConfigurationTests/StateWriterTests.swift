@@ -5,11 +5,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A disk that a test holds up and fills.
+/// A disk that a test blocks and fills.
 private final class Disk: Sendable {
     struct State {
         var isFull = false
-        /// In the order of the attempts: the file's last name and what was to be in it.
+        /// The attempts in order: the file's last name and the text.
         var attempts: [String] = []
     }
 
@@ -41,7 +41,7 @@ private final class Disk: Sendable {
         var outcomes: [String] = []
         writer.write("1", to: first) { _ in outcomes.append("1") }
         try await eventually("the first is being written") { disk.attempts == ["a:1"] }
-        // The loop runs on: this very code is on it.
+        // The loop continues: this code runs on it.
         for text in ["2", "3", "4"] { writer.write(text, to: first) { _ in outcomes.append(text) } }
         for text in ["5", "6"] { writer.write(text, to: second) { _ in outcomes.append(text) } }
         writer.write("7", to: first) { _ in outcomes.append("7") }
@@ -49,7 +49,7 @@ private final class Disk: Sendable {
         disk.gate.release(3)
         await writer.settle()
         #expect(disk.attempts == ["a:1", "a:7", "b:6"])
-        // Of the first, something newer waited when it was done: that tells.
+        // The first file had a newer text waiting when its write was done; only the newer one is reported.
         #expect(outcomes == ["7", "6"])
         await writer.settle()
     }

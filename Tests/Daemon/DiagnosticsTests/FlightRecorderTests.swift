@@ -4,7 +4,7 @@ import Diagnostics
 import Routing
 import Testing
 
-/// The recorder without a daemon around it: its clock can be set.
+/// The recorder without a daemon, with a clock that a test sets.
 @Suite @ControlPlane struct FlightRecorderTests {
     private final class Clock {
         var milliseconds: Int64 = 1_740_848_645_678
@@ -12,7 +12,7 @@ import Testing
 
     private let clock = Clock()
 
-    /// A policy that is told something every second, from second `start` on.
+    /// Records a policy with one event every second, from second `start` on.
     private func record(
         _ events: [RoutingEvent], from start: Int64, _ policy: inout RoutingPolicy, _ recorder: FlightRecorder
     ) {
@@ -48,7 +48,7 @@ import Testing
         #expect(preferred(recorder, at: start + 1_800_000) == "bluetooth")
         #expect(preferred(recorder, at: start + 3_602_000) == "speakerphone")
         #expect(preferred(recorder, at: start + 3_603_500) == "wiredHeadset")
-        // Set back by a day: what was there twice is the later one.
+        // Set back by a day: a time that occurs twice means the later one.
         clock.milliseconds -= 86_400_000
         record([.setPreferred(.none), .setPreferred(.earpiece)], from: 104, &policy, recorder)
         #expect(preferred(recorder, at: start + 3_604_000 - 86_400_000) == "none")
@@ -102,7 +102,7 @@ import Testing
         #expect(addresses.allSatisfy { $0.octets[0] == 2 })
         for real in ["F0:00:00:00:00:01", "1b:dc", "1B:DC", "1B_DC"] { #expect(!result.contains(real)) }
         #expect(result.contains("\"17:04:05.678\", \"e\": \"F0:00:00:00:00\", \"f\": \"é02:"))
-        // Another run of the daemon gives others.
+        // Another run of the daemon gives other pseudonyms.
         let other = AddressPseudonyms().replacingAddresses(in: text)
         #expect(other != result)
         #expect(pseudonyms.replacingAddresses(in: text) == result)

@@ -5,9 +5,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What a program that has the log is given.
+/// Lines sent to a program that reads the log.
 @Suite @ControlPlane struct LogReaderTests {
-    /// What is written into one comes out of the other, packet by packet; neither waits.
+    /// A pair of sockets that pass packets on one by one without blocking.
     private func makePair() throws -> (ours: Int32, theirs: Int32) {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -15,7 +15,7 @@ import Testing
         return (ends[0], ends[1])
     }
 
-    /// The next line in a socket; nil: nothing there.
+    /// The next line in a socket; nil when there is none.
     private func line(from descriptor: Int32) -> LogLine? {
         var bytes = [UInt8](repeating: 0, count: LogLine.longestPacket)
         let count = bytes.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
@@ -50,7 +50,7 @@ import Testing
         #expect(numbers.count + lost.reduce(0, +) == count)
         #expect(numbers == numbers.sorted() && numbers.first == 0)
         #expect(Array(numbers.suffix(LogReader.mostWaiting)) == Array(count - LogReader.mostWaiting..<count))
-        // From here on it is in time again.
+        // From here on it reads in time again.
         reader.take(LogLine(level: "info", module: "test", message: "again"))
         #expect(line(from: theirs)?.message == "again")
         close(program.take())

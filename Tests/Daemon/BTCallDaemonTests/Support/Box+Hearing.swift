@@ -5,9 +5,9 @@ import ControlLoop
 import TestSupport
 import Testing
 
-// What the two ends of a call hear.
+// The audio at both ends of a call.
 extension Box {
-    /// Waits until a whole tenth of a second that the earpiece plays is heard, or is not.
+    /// Waits until a whole tenth of a second on the earpiece has audio, or is silent.
     func earpiecePlays(_ isHeard: Bool, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         try await eventually("the earpiece plays \(isHeard)", sourceLocation: sourceLocation) {
             let recent = (outside.played("earpiece").last?.samples ?? []).suffix(4800)

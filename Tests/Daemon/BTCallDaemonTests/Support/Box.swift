@@ -16,7 +16,7 @@ import Routing
 import TestSupport
 import Testing
 
-/// The whole daemon on a bus of its own, with a simulated outside, a telephony application and a client.
+/// The whole daemon on its own bus in a simulated environment, with a telephony application and a client.
 @ControlPlane
 final class Box {
     static let first = BluetoothAddress(value: 0x0000_5E00_5301)
@@ -31,26 +31,26 @@ final class Box {
     /// The telephony application, and its connection to the daemon.
     let telephone = Telephone()
     let bridge: CallBridge
-    /// For what the library does not let one say.
+    /// A plain connection for calls that the library does not offer.
     let client: BusConnection
     let configuration: Configuration
     let log: LogLines
     private(set) var daemon: Daemon
     private(set) var connection: BusConnection
-    /// Those that last as long as the box.
+    /// Registrations that last as long as the box.
     var registrations: [ProviderRegistration] = []
     private let pacer: AudioPacer
     private let bus: FakeBlueZBus
 
-    /// Runs a test with a box and takes it down again.
+    /// Runs a test with a box and shuts it down afterwards.
     ///
     /// - Parameters:
-    ///   - rules: further rules of the bus's policy.
-    ///   - policies: `<policy>` elements besides.
-    ///   - isBlueZRunning: whether bluetoothd is there when the daemon starts.
-    ///   - board: nil has no jacks, hooks and mixers.
-    ///   - prepare: before the daemon starts.
-    ///   - outside: changes what the daemon is given besides.
+    /// - rules: additional rules of the bus's policy.
+    /// - policies: additional `<policy>` elements.
+    /// - isBlueZRunning: whether bluetoothd runs when the daemon starts.
+    /// - board: nil: no jacks, hooks and mixers.
+    /// - prepare: runs before the daemon starts.
+    /// - outside: changes the other parts of the daemon's environment.
     static func run(
         isBlueZRunning: Bool = true, rules: String = "", policies: String = "", board: SimulatedBoard? = nil,
         configure: (inout Configuration) -> Void = { _ in }, prepare: (Box) async throws -> Void = { _ in },
@@ -74,7 +74,7 @@ final class Box {
         try result.get()
     }
 
-    /// The same with a daemon that reaches its cards through something that looks on.
+    /// Runs a test whose daemon opens its cards through an observing wrapper.
     static func run<Paths: PathOpening>(
         through look: @escaping @ControlPlane (any PathOpening) -> Paths,
         configure: (inout Configuration) -> Void = { _ in }, body: (Box, Paths) async throws -> Void
@@ -90,7 +90,7 @@ final class Box {
             body: { box in try await body(box, try #require(paths)) })
     }
 
-    /// The policy's waits are shortened; nothing is decided by them here.
+    /// The policy's waits are shortened; no test result depends on them.
     static var configuration: Configuration {
         var configuration = Configuration()
         configuration.stateDirectory = nil
@@ -108,12 +108,12 @@ final class Box {
         configuration.waits.localDevice = .milliseconds(50)
         configuration.waits.busName = .milliseconds(50)
         configuration.waits.profile = .milliseconds(50)
-        // The radio keeps time as well as this machine does; what is learnt of one is tested with virtual time.
+        // The simulated radio has the machine's clock; drift is tested with virtual time.
         configuration.routing.silentLimit = .milliseconds(250)
         configuration.audioDelayMilliseconds = 0
-        // A test that takes headsets away wants them to stay away.
+        // A headset that a test disconnects has to stay away.
         configuration.reconnect.isOn = false
-        // What is said is compared with what is heard.
+        // Tests compare played and heard samples.
         configuration.voiceProcessing = .none
         return configuration
     }
@@ -163,12 +163,12 @@ final class Box {
         try await eventually("bluetoothd has the profile") { !self.bluez.profiles.isEmpty }
     }
 
-    /// The message bus ends, without a word to anybody.
+    /// Ends the message bus without notice.
     func stopBus() { bus.stop() }
-    /// And is there again, at the same address.
+    /// Starts the bus again at the same address.
     func startBus() throws { try bus.start() }
 
-    /// As if the process had ended and another one begun.
+    /// Acts like the end of the process and a new start.
     func restartDaemon() async throws {
         await daemon.stop()
         connection.close()
@@ -190,9 +190,9 @@ final class Box {
         bus.stop()
     }
 
-    // MARK: What people do
+    // MARK: Actions of people
 
-    /// Switches a headset on; returns when it has said all that it says by itself.
+    /// Switches a headset on; returns when it has sent everything that it sends on its own.
     func connect(_ address: BluetoothAddress, codecs: [VoiceCodec] = [.cvsd]) async throws -> Ears {
         let headset = VirtualHeadset(
             .init(
@@ -215,7 +215,7 @@ final class Box {
                 capabilities: capabilities))
     }
 
-    /// A call that the other side has answered.
+    /// Starts a call that the far end has answered.
     func startCall(_ registration: ProviderRegistration) async throws -> Call.ID {
         let call = try await registration.reportOutgoing(number: "+4930123456")
         try await registration.update(call, .active)
@@ -227,7 +227,7 @@ final class Box {
         try await bridge.audioDeviceManager.setDefaultAudio(standard)
     }
 
-    // MARK: What people see
+    // MARK: Observations of people
 
     func route(_ expected: Choice, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         try await eventually("the route is \(expected)", sourceLocation: sourceLocation) {
@@ -244,7 +244,7 @@ final class Box {
         return try #require(found)
     }
 
-    /// The dictionary of a device, as the bus has it.
+    /// The dictionary of a device on the bus.
     func device(_ word: String) async throws -> [String: Value]? {
         let reply = try await client.call(
             BTCallName.bus, BTCallPath.router, "org.freedesktop.DBus.Properties", "Get",
@@ -258,7 +258,7 @@ final class Box {
         }
     }
 
-    /// Waits until a device plays what the far end says.
+    /// Waits until a device plays the far end's audio.
     func playing(_ device: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let before = outside.played(device).map { $0.samples.count }.max() ?? 0
         try await eventually("\(device) plays the far end", sourceLocation: sourceLocation) {
@@ -266,8 +266,8 @@ final class Box {
         }
     }
 
-    /// Calls the daemon as any program on the bus may.
-    ///
+    /// Calls the daemon like any program on the bus.
+    /// - Returns: the name of the error; nil when the call succeeded.
     /// - Returns: the name of the error; nil when it was done.
     func error(
         _ path: String, _ interface: String, _ member: String, _ arguments: [Value] = []
@@ -281,7 +281,7 @@ final class Box {
     }
 }
 
-/// A headset with what it has heard.
+/// A headset with the events that it received.
 @ControlPlane
 final class Ears {
     let headset: VirtualHeadset
@@ -301,7 +301,7 @@ final class Ears {
     func forget() { events = [] }
 }
 
-/// The error of something that has to fail.
+/// The error of a call that must fail.
 @ControlPlane
 func refusal(_ body: @ControlPlane () async throws(BridgeError) -> Void) async -> BridgeError? {
     do throws(BridgeError) {

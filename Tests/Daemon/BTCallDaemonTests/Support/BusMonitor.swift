@@ -6,7 +6,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// One method call, as a bus passes it on.
+/// One method call on the bus.
 struct BusRequest: Hashable, CustomStringConvertible {
     var path: String
     var interface: String
@@ -22,14 +22,14 @@ struct BusRequest: Hashable, CustomStringConvertible {
     }
 }
 
-/// What the daemon is asked on a private bus, in the order in which it gets it: the output of dbus-monitor.
+/// The method calls to the daemon on a private bus, in their order: the output of dbus-monitor.
 @ControlPlane
 final class BusMonitor {
     private let process = Process()
     private let file: URL
     private let client: BusConnection
 
-    /// Returns when everything that comes is seen.
+    /// Returns once the monitor sees every message.
     init(_ address: BusAddress) async throws {
         file = FileManager.default.temporaryDirectory.appending(path: "btcall-monitor-\(UUID().uuidString)")
         client = try BusConnection(address)
@@ -41,7 +41,7 @@ final class BusMonitor {
         try await mark("GetId")
     }
 
-    /// Ends it, and gives what the daemon was asked to do: not what it was only asked for.
+    /// Ends it, and returns the calls that change something, without those that only read.
     func stop() async throws -> [BusRequest] {
         try await mark("ListNames")
         kill(process.processIdentifier, SIGKILL)
@@ -53,7 +53,7 @@ final class BusMonitor {
 
     private func text() throws -> String { try String(contentsOf: file, encoding: .utf8) }
 
-    /// Waits until a call of the bus itself has been seen, which is made until then.
+    /// Waits until a call that is made here has been seen.
     private func mark(_ member: String) async throws {
         try await eventually("dbus-monitor sees \(member)") {
             _ = try await client.call(
@@ -89,7 +89,7 @@ final class BusMonitor {
         return requests
     }
 
-    /// A boolean, a number, a text without quotation marks, or a variant of one of them; nil for anything else.
+    /// A Boolean, a number, a text without quotation marks, or a variant of one of them; nil for anything else.
     private static func value(_ line: Substring) -> Value? {
         let words = line.split(separator: " ", maxSplits: 1)
         guard words.count == 2, let kind = words.first, let rest = words.last?.drop(while: { $0 == " " }) else {

@@ -6,22 +6,22 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The program `btcalld` that was built with these tests, on a bus of its own.
+/// The program `btcalld` that was built with these tests, on its own bus.
 @ControlPlane
 final class DaemonProcess {
     let bus: FakeBlueZBus
-    /// With one headset, when there is one.
+    /// The simulated bluetoothd with one headset, if it was requested.
     let bluez: FakeBlueZ?
     let client: BusConnection
     private let folder = FileManager.default.temporaryDirectory.appending(path: "btcalld-\(UUID().uuidString)")
     private var program: RunningProgram?
     private var identifier: UInt32 = 0
 
-    /// Nothing is played.
+    /// Creates a daemon that plays nothing.
     ///
     /// - Parameters:
-    ///   - hasBluetooth: a simulated bluetoothd is on the bus.
-    ///   - pcmSocket: where programs find the ALSA PCM; nil: nowhere.
+    /// - hasBluetooth: whether a simulated bluetoothd is on the bus.
+    /// - pcmSocket: path of the ALSA PCM's socket; nil: none.
     init(autostart: Bool = true, hasBluetooth: Bool = false, pcmSocket: String? = nil) async throws {
         bus = try FakeBlueZBus()
         client = try BusConnection(bus.address)
@@ -47,11 +47,11 @@ final class DaemonProcess {
 
     private var configuration: URL { folder.appending(path: "btcalld.conf") }
 
-    /// Starts it and waits for its name.
+    /// Starts the program and waits for its bus name.
     ///
     /// - Parameters:
-    ///   - environment: `NAME=VALUE` words that it gets besides.
-    ///   - script: starts it, in the shell, as `exec "$@"` with other descriptors; empty: as it is.
+    /// - environment: additional `NAME=VALUE` words.
+    /// - script: shell command that starts it, such as `exec "$@"` with other descriptors; empty: started directly.
     func start(environment: [String] = [], by script: String = "") async throws {
         let directory = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         let path = directory.appending(path: "btcalld").path()
@@ -71,27 +71,27 @@ final class DaemonProcess {
     /// A bridge to it.
     func bridge() async throws -> CallBridge { try await CallBridge(bus: .address("\(bus.address)")) }
 
-    /// What it has written to standard error.
+    /// Its standard error so far.
     var errors: String { program?.errors ?? "" }
 
     func signal(_ number: Int32) { kill(pid_t(identifier), number) }
 
-    /// What one of its descriptors is.
+    /// The file behind one of its descriptors.
     func file(_ descriptor: Int) throws -> String {
         try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(identifier)/fd/\(descriptor)")
     }
 
-    /// The processor time that it has taken, in ms.
+    /// Its processor time in ms.
     func processorTime() throws -> Int {
         let text = try String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8)
-        // Behind the name: the 12th and 13th are utime and stime (proc(5)), in ticks of 10 ms.
+        // After the name, fields 12 and 13 are utime and stime (proc(5)), in ticks of 10 ms.
         let fields = text.split(separator: ") ").last?.split(separator: " ") ?? []
         let ticks = try #require(
             fields.count > 12 ? Int(fields[11]).flatMap { user in Int(fields[12]).map { user + $0 } } : nil)
         return ticks * 10
     }
 
-    /// Has it so many descriptors at most.
+    /// Limits the number of its descriptors.
     func limitDescriptors(_ count: Int) async throws {
         let status = try await ControlLoop.shared.run(["prlimit", "--pid", "\(identifier)", "--nofile=\(count):"])
         #expect(status == 0)
@@ -108,24 +108,24 @@ final class DaemonProcess {
         try? FileManager.default.removeItem(at: folder)  // A folder in the temporary directory may stay.
     }
 
-    /// Stops it, as a debugger does, or lets it go on.
+    /// Stops it as a debugger does, or continues it.
     func pause(_ isPaused: Bool) { kill(pid_t(identifier), isPaused ? SIGSTOP : SIGCONT) }
 
-    /// Seconds of the processor that it has used.
+    /// Its processor time in seconds.
     func processorSeconds() throws -> Double {
         let text = try String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8)
-        // Its name, in parentheses, may have spaces.
+        // The name in parentheses may have spaces.
         let fields = try #require(text.split(separator: ")").last).split(separator: " ")
         let ticks = try #require(Int(fields[11])) + #require(Int(fields[12]))
         return Double(ticks) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
-    /// How many descriptors it has open.
+    /// The number of its open descriptors.
     func descriptors() throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(identifier)/fd").count
     }
 
-    /// Its anonymous memory that is resident, in KiB.
+    /// Its resident anonymous memory in KiB.
     func memory() throws -> Int {
         let lines = try String(contentsOfFile: "/proc/\(identifier)/status", encoding: .utf8).split(separator: "\n")
         let line = try #require(lines.first { $0.hasPrefix("RssAnon:") })

@@ -1,7 +1,7 @@
 import BTCall
 import ControlLoop
 
-/// Everything that a bridge of the library tells from now on.
+/// Every event of a library bridge from now on.
 @ControlPlane
 final class EventLog {
     private let log: StreamLog<BridgeEvent>
@@ -10,14 +10,14 @@ final class EventLog {
 
     var all: [BridgeEvent] { log.elements }
 
-    /// The changes of the route: `none earpiece callStarted`.
+    /// The route changes: `none earpiece callStarted`.
     var routes: [String] {
         all.compactMap { event in
             if case .routeChanged(let old, let new, let reason) = event { "\(old) \(new) \(reason)" } else { nil }
         }
     }
 
-    /// The devices as they were last told; nil before any change.
+    /// The last list of devices; nil before any change.
     var devices: [AudioDevice]? {
         all.lazy.reversed().compactMap { if case .devicesChanged(let devices) = $0 { devices } else { nil } }.first
     }

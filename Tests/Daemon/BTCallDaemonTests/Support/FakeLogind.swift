@@ -2,15 +2,15 @@ import ControlLoop
 import DBus
 import Glibc
 
-/// The part of systemd-logind that has to do with sleep, on a private bus.
+/// The part of systemd-logind for sleep, on a private bus.
 @ControlPlane
 final class FakeLogind {
-    /// What was asked for: `sleep btcalld … delay`.
+    /// The lock requests: `sleep btcalld … delay`.
     private(set) var requests: [String] = []
-    /// Whether somebody holds a lock.
+    /// Whether a lock is held.
     private(set) var isDelayed = false
     var isPreparing = false
-    /// How `Inhibit` answers.
+    /// The error of `Inhibit`.
     var refusal: BusError?
     private let bus: BusConnection
     private var source: DescriptorSource?

@@ -1,19 +1,19 @@
 import ControlLoop
 import DBus
 
-/// A player of music on the bus (MPRIS 2).
+/// A music player on the bus (MPRIS 2).
 @ControlPlane
 final class FakePlayer {
     private static let path = "/org/mpris/MediaPlayer2"
     private static let interface = "org.mpris.MediaPlayer2.Player"
 
-    /// What it was told, in order.
+    /// The commands received, in order.
     private(set) var commands: [String] = []
-    /// Whether it tells of its changes.
+    /// Whether it signals its changes.
     var isTalkative = true
-    /// How it answers `Pause`.
+    /// The error of `Pause`.
     var refusal: BusError?
-    /// Called before it obeys.
+    /// Called before it executes a command.
     var onCommand: ((String) -> Void)?
     private(set) var status: String
     private let bus: BusConnection
@@ -44,7 +44,7 @@ final class FakePlayer {
         try await bus.requestName(self.name)
     }
 
-    /// Somebody uses it.
+    /// Changes its status as a person would.
     func set(_ status: String) {
         guard status != self.status else { return }
         self.status = status

@@ -29,7 +29,7 @@ final class FakeUPower {
         bus.propertiesChanged(path: Self.path, interface: Self.interface, [name])
     }
 
-    /// Says of its properties what it would never say.
+    /// Sends properties that the real UPower never sends.
     func lie(_ changed: [String: Value]) {
         bus.emit(
             path: Self.path, interface: "org.freedesktop.DBus.Properties", member: "PropertiesChanged",

@@ -4,7 +4,7 @@ import ControlLoop
 import TestSupport
 import Testing
 
-/// What the far end hears in the next tenth of a second is all of one height.
+/// Waits until all audio of the next tenth of a second at the far end has one sample value.
 @ControlPlane
 func hears(
     _ box: Box, _ sample: Int16, sourceLocation: SourceLocation = #_sourceLocation

@@ -4,13 +4,13 @@ import DBus
 import TestSupport
 import Testing
 
-/// How many match rules each client of a private bus has, as the bus itself is asked for them; needs dbus-monitor.
+/// The number of match rules of each client of a private bus, from the requests to the bus; needs dbus-monitor.
 @ControlPlane
 final class MatchLog {
     private let monitor: RunningProgram
     private let client: BusConnection
 
-    /// Rules that are older are not counted.
+    /// Counts rules from now on.
     init(_ address: BusAddress) async throws {
         client = try BusConnection(address)
         let rules = ["AddMatch", "RemoveMatch", "GetId"].map {
@@ -27,11 +27,11 @@ final class MatchLog {
         client.close()
     }
 
-    /// Rules that were added, less those that were removed, by unique name; without those that have none.
+    /// Added rules minus removed ones, by unique name; clients without rules are left out.
     func rulesPerClient() async throws -> [String: Int] {
         let name = client.uniqueName ?? ""
         let before = count("GetId", name)
-        // The bus tells the monitor in order: what was asked for before this is in its lines when this is.
+        // The monitor gets messages in order: once this one is in its lines, all earlier ones are.
         try await eventually("the monitor is up to date") {
             _ = try await self.client.call(
                 "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetId")

@@ -4,16 +4,16 @@ import Foundation
 import Glibc
 import Testing
 
-/// Another user of this machine, who calls the daemon by `dbus-send`. Tests that need one run as root only.
+/// Another user of this machine, who calls the daemon with `dbus-send`. Tests that need one run as root only.
 @ControlPlane
 struct OtherUser {
-    /// What came of a call.
+    /// The result of a call.
     struct Answer {
-        /// As dbus-send prints it, an error included.
+        /// The output of dbus-send, including an error.
         let text: String
         let isError: Bool
 
-        /// The bus or the daemon does not let this user do that.
+        /// Whether the bus or the daemon denies the call to this user.
         var isDenied: Bool { isError && text.contains("org.freedesktop.DBus.Error.AccessDenied") }
     }
 
@@ -24,7 +24,7 @@ struct OtherUser {
     let group: gid_t
     let bus: BusAddress
 
-    /// Neither root nor a member of any group of this machine's programs.
+    /// A user that is neither root nor a member of any group of programs on this machine.
     static func nobody(_ bus: BusAddress) -> OtherUser { OtherUser(user: 65_534, group: 65_534, bus: bus) }
 
     /// The user and group `daemon`, which every system has.
@@ -35,9 +35,9 @@ struct OtherUser {
 
     /// Makes calls, one after the other.
     ///
-    /// - Parameter calls: `PATH INTERFACE.MEMBER ARGUMENT…`, arguments as dbus-send has them.
+    /// - Parameter calls: `PATH INTERFACE.MEMBER ARGUMENT…`, with arguments as for dbus-send.
     func callAsFunction(_ calls: [[String]]) async throws -> [Answer] {
-        // A line that no answer has stands between them.
+        // A line that no answer contains separates the answers.
         let script = calls.map { words in
             let quoted = words.map { "'\($0)'" }.joined(separator: " ")
             return "dbus-send --bus=\(bus) --print-reply --reply-timeout=20000 --dest=org.btcall \(quoted) 2>&1\n"

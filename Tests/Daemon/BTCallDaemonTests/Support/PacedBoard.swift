@@ -5,23 +5,23 @@ import ControlLoop
 import Routing
 import TestSupport
 
-/// Local devices on streams of alsa-lib that run by the machine's clock, whose microphones open by themselves.
+/// Local devices on streams of alsa-lib that run on the machine's clock; microphones open on their own.
 @ControlPlane
 final class PacedBoard: PathOpening {
-    /// Everything that was opened, in order: `speakerphone playback`, `speakerphone capture`.
+    /// All opened streams in order: `speakerphone playback`, `speakerphone capture`.
     private(set) var opened: [String] = []
     private(set) var speakers: [PacedCard] = []
     private(set) var microphones: [PacedCard] = []
     /// Devices without a microphone.
     var deaf: Set<LocalDevice> = []
-    /// Another program has the microphones.
+    /// Whether another program has the microphones.
     var isBusy = false
-    /// What they say.
+    /// The constant sample of the microphones.
     static let sample: Int16 = 8_000
 
     var openMicrophones: Int { microphones.filter(\.isOpen).count }
     var openSpeakers: Int { speakers.filter(\.isOpen).count }
-    /// The first microphone was started once, and once more only where a machine that stood still had let it run over.
+    /// Whether the first microphone was started once, apart from restarts after overruns of a stalled machine.
     var wasStartedOnce: Bool { microphones.first.map { $0.xruns <= 1 && $0.starts == 1 + $0.xruns } ?? false }
 
     func microphone(of kind: LocalDevice) -> String? { deaf.contains(kind) ? nil : "\(kind)" }

@@ -3,13 +3,13 @@ import DBus
 import Foundation
 import Testing
 
-/// A program that was built with these tests, `btcall` unless another is named, run against a box.
+/// A program that was built with these tests, `btcall` by default, run against a box.
 @ControlPlane
 struct Program {
     let path: String
     let bus: BusAddress
 
-    /// - Parameter names: of the file, the first of which that there is.
+    /// - Parameter names: possible names of the file; the first that exists is used.
     init(_ bus: BusAddress, _ names: [String] = ["btcall", "BTCallCommand"]) throws {
         let directory = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         let candidates = names.map { directory.appending(path: $0).path() }
@@ -17,7 +17,7 @@ struct Program {
         self.bus = bus
     }
 
-    /// Runs a verb; the daemon, which is in this process, goes on meanwhile.
+    /// Runs a verb while the daemon, which is in this process, continues.
     ///
     /// - Returns: standard output and standard error together, and the exit code.
     func callAsFunction(_ arguments: String...) async throws -> (text: String, status: Int32) {

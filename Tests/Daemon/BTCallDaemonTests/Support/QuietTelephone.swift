@@ -1,7 +1,7 @@
 import BTCall
 import CallExchange
 
-/// A telephony application whose far end says nothing before it is told to.
+/// A telephony application whose far end is silent until started.
 final class QuietTelephone: CallProvider {
     let exchange = AudioExchange(FarEnd(samples: Tone.samples(16000), rate: 16000, loops: true), isRecording: true)
 

@@ -4,10 +4,10 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A headset's end of a control connection that says what the test wants, and no more.
+/// A headset's end of a control connection that sends only what the test wants.
 @ControlPlane
 final class RawHeadset {
-    /// Everything heard, without the empty lines between.
+    /// All lines received, without the empty lines between them.
     private(set) var lines: [String] = []
     private(set) var isClosed = false
     private var descriptor: Int32
@@ -15,8 +15,8 @@ final class RawHeadset {
     private var line: [UInt8] = []
 
     /// - Parameters:
-    ///   - descriptor: becomes the headset's; non-blocking.
-    ///   - isReading: false for one that is stuck.
+    /// - descriptor: owned by the headset from here on; non-blocking.
+    /// - isReading: false for a headset that does not read.
     init(_ descriptor: Int32, isReading: Bool = true) throws {
         self.descriptor = descriptor
         guard isReading else { return }
@@ -32,7 +32,7 @@ final class RawHeadset {
         descriptor = -1
     }
 
-    /// Sends command lines, each with its CR, all in one piece.
+    /// Sends command lines, each with its CR, in one piece.
     func say(_ commands: [String]) {
         let bytes = Array(commands.map { $0 + "\r" }.joined().utf8)
         var sent = 0
@@ -40,7 +40,7 @@ final class RawHeadset {
             let count = bytes[sent...].withUnsafeBytes {
                 send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
-            // A connection that is closed takes nothing: the test looks at that.
+            // A closed connection accepts nothing; the test checks that.
             guard count > 0 else { return }
             sent += count
         }

@@ -5,14 +5,14 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The program `btcall`, or another one, while it runs against a box.
+/// A running program, `btcall` or another one, that uses a box.
 @ControlPlane
 final class RunningProgram {
     private let process = Process()
     private let input = Pipe()
     private let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString)")
 
-    /// - Parameter bus: where its btcalld is.
+    /// - Parameter bus: the bus of its btcalld.
     init(_ path: String, _ arguments: [String], _ bus: BusAddress) throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         process.executableURL = URL(filePath: "/bin/sh")
@@ -22,7 +22,7 @@ final class RunningProgram {
                 folder.path(), "\(bus)", path,
             ] + arguments
         process.standardInput = input
-        // The control loop of this process has signals blocked, which is inherited, and not every program undoes that.
+        // The control loop blocks signals in this process; children inherit that, and not every program undoes it.
         var none = sigset_t()
         var before = sigset_t()
         sigemptyset(&none)
@@ -36,18 +36,18 @@ final class RunningProgram {
         try? FileManager.default.removeItem(at: folder)  // A folder in the temporary directory may stay.
     }
 
-    /// Without a file nothing was printed yet.
+    /// Without the file nothing was printed yet.
     var output: String { (try? String(contentsOf: folder.appending(path: "out"), encoding: .utf8)) ?? "" }
     var errors: String { (try? String(contentsOf: folder.appending(path: "errors"), encoding: .utf8)) ?? "" }
     var lines: [String] { output.split(separator: "\n").map(String.init) }
 
-    /// Its lines as JSON.
+    /// Its output lines as JSON.
     var objects: [[String: Any]] {
-        // What is no JSON is missing in what a test compares.
+        // A line that is not JSON is missing from the comparison.
         lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
     }
 
-    /// What a script is told by those, without ids of calls: `answer 1`, `state active`, `error 3`.
+    /// The lines that a script gets, without call ids: `answer 1`, `state active`, `error 3`.
     var words: [String] {
         objects.map { object in
             let parts = ["id", "number", "tones", "state", "line", "reason"].compactMap { key -> String? in
@@ -57,7 +57,7 @@ final class RunningProgram {
         }
     }
 
-    /// Gives it a line.
+    /// Writes a line to its input.
     func write(_ line: String) throws { try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8)) }
 
     /// Ends its input.
@@ -66,7 +66,7 @@ final class RunningProgram {
     func terminate() { Glibc.kill(process.processIdentifier, SIGTERM) }
     func kill() { Glibc.kill(process.processIdentifier, SIGKILL) }
 
-    /// The code that it ends with; the daemon, which is in this process, goes on meanwhile.
+    /// Its exit code; the daemon, which is in this process, continues meanwhile.
     func status() async throws -> Int32 {
         try await eventually("the program ends") { !self.process.isRunning }
         return process.terminationStatus

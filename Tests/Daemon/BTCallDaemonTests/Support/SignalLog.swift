@@ -5,7 +5,7 @@ import DBus
 import TestSupport
 import Testing
 
-/// What a client that only listens hears of the daemon, with the times at which it came.
+/// The daemon's signals to a listening client, with the times of their arrival.
 @ControlPlane
 final class SignalLog {
     struct Change: Hashable {
@@ -15,7 +15,7 @@ final class SignalLog {
     }
 
     private(set) var changes: [Change] = []
-    /// When `Devices` was last signalled, and its value.
+    /// Time and value of the last signalled `Devices`.
     private(set) var devices: (at: Instant, value: [[String: Value]])?
     private let bus: BusConnection
     private var subscriptions: [Subscription] = []
@@ -34,7 +34,7 @@ final class SignalLog {
                 self?.devices = (ControlLoop.now, value.arrayValue?.compactMap(\.vardictValue) ?? [])
             },
         ]
-        // Whatever the daemon signals after this answer is heard.
+        // Every signal that the daemon sends after this reply is recorded.
         _ = try await bus.owner(of: BTCallName.bus)
     }
 
@@ -43,9 +43,9 @@ final class SignalLog {
         bus.close()
     }
 
-    /// Does something and waits until `Devices` has been signalled as expected.
+    /// Runs an action and waits until `Devices` has been signalled as expected.
     ///
-    /// - Returns: how long that took.
+    /// - Returns: the time that it took.
     func devicesChange(
         _ what: String, after action: @ControlPlane () async throws -> Void,
         to isExpected: @ControlPlane ([[String: Value]]) -> Bool

@@ -4,19 +4,19 @@ import BoardControl
 import Configuration
 import ControlLoop
 
-/// A board whose jacks, hook and volume controls a test moves.
+/// A board whose jacks, hook and volume controls are under the test's control.
 @ControlPlane
 final class SimulatedBoard: BoardOpening {
     var onChange: (@ControlPlane (BoardArea) -> Void)?
     private(set) var watched: Set<BoardArea> = []
-    /// Elements that the card has, with what they say.
+    /// The card's control elements with their states.
     private(set) var jacks: [JackPart: JackReading] = [:]
-    /// What is found where the configuration names nothing.
+    /// The jacks detected when the configuration names none.
     var usualJack: [JackPart] = []
-    /// Nil is a hook that is not there.
+    /// Nil when the hook is missing.
     private(set) var isLifted: Bool?
     private(set) var volumes: [String: SimulatedVolume] = [:]
-    /// The sound card is in the machine.
+    /// Whether the sound card is in the machine.
     var hasCard = true
 
     private var jackContacts: [JackPart: BoardContact<JackReading>] = [:]
@@ -25,7 +25,7 @@ final class SimulatedBoard: BoardOpening {
     static let headphone = JackPart.control(card: nil, name: "Headphone Jack", isMicrophone: false)
     static let microphone = JackPart.control(card: nil, name: "Headset Mic Jack", isMicrophone: true)
 
-    // MARK: What people and other programs do
+    // MARK: Actions of people and other programs
 
     func addJack() { jacks = [Self.headphone: .init(isPlugged: false), Self.microphone: .init(hasMicrophone: false)] }
 
@@ -39,7 +39,7 @@ final class SimulatedBoard: BoardOpening {
         report(Self.microphone, .init(hasMicrophone: false))
     }
 
-    /// Changes what the hardware says without an event, as a driver does that forgets to tell.
+    /// Changes the hardware's state without an event, like a driver that sends none.
     func plugSilently() {
         jacks[Self.headphone] = .init(isPlugged: true)
         jacks[Self.microphone] = .init(hasMicrophone: true)
@@ -50,7 +50,7 @@ final class SimulatedBoard: BoardOpening {
         jackContacts[part]?.report(reading)
     }
 
-    /// The elements go with the card, and everybody who watches them hears of it.
+    /// Removes the elements with the card, and notifies their observers.
     func pullJack() {
         hasCard = false
         jacks = [:]
@@ -126,24 +126,25 @@ final class SimulatedBoard: BoardOpening {
     }
 }
 
-/// A volume control of 0…50 steps with a switch, which tells everybody of every change, also those who made it.
+/// A volume control of 0…50 steps with a switch, which notifies all observers of every change, including the one who made
+/// it.
 @ControlPlane
 final class SimulatedVolume {
     private(set) var setting: MixerElement.Setting
-    /// How often somebody has opened it and not closed it.
+    /// How many openings are not closed.
     private(set) var opened = 0
     private(set) var writes = 0
     private var control: Control?
 
     init(_ level: Int) { setting = .init(volumes: [level, level], switches: [true, true]) }
 
-    /// Another program sets it.
+    /// Changes the level as another program would.
     func change(_ level: Int, isOn: Bool = true) {
         setting = .init(volumes: [level, level], switches: [isOn, isOn])
         control?.onChange?()
     }
 
-    /// Another program sets it and nobody is told.
+    /// Changes the level as another program would, without a notification.
     func changeSilently(_ level: Int) { setting.volumes = [level, level] }
 
     fileprivate func open() -> any MixerControl {

@@ -8,14 +8,14 @@ import JSONText
 import TestSupport
 import Testing
 
-/// A real baresip of Debian with one account, on ports of loopback of its own and without a sound card: it says 440 Hz and
-/// hears nothing.
+/// A real baresip of Debian with one account, on its own loopback ports and without a sound card: it sends 440 Hz and plays
+/// nothing.
 @ControlPlane
 final class Softphone {
     let uri: String
     private let port: Int
     let controlPort: Int
-    /// What it told the test, once that is connected to it; a program that connects later takes the connection.
+    /// Its events since the test connected; a program that connects later takes the connection over.
     private(set) var events: [BaresipEvent] = []
     private let directory: URL
     private let process = Process()
@@ -23,18 +23,18 @@ final class Softphone {
     private var reader = NetstringReader()
     private var commands = 0
 
-    /// Starts it and waits until it can be controlled.
+    /// Starts it and waits until it accepts commands.
     ///
     /// - Parameters:
-    ///   - name: shown at the other end.
-    ///   - user: of its address.
-    ///   - other: has ended, and its ports are taken.
-    ///   - proxy: whom it sends its calls to, whatever is dialled.
+    /// - name: name shown at the other end.
+    /// - user: user part of its address.
+    /// - other: an ended softphone whose ports it reuses.
+    /// - proxy: the softphone that gets all its calls, whatever is dialled.
     init(_ name: String, user: String, like other: Softphone? = nil, proxy: Softphone? = nil) async throws {
         let port = try other?.port ?? Self.freePort()
         self.port = port
         uri = "sip:\(user)@127.0.0.1:\(port)"
-        // The first one is not taken before baresip has begun.
+        // A port is used only once baresip has started on it.
         var control = try other?.controlPort ?? Self.freePort()
         while control == port { control = try Self.freePort() }
         controlPort = control
@@ -76,7 +76,7 @@ final class Softphone {
         try await eventually("baresip listens") { self.connect() }
     }
 
-    /// A port of loopback that is free for UDP and TCP, as the one after it is, which SIP over TLS takes.
+    /// A loopback port that is free for UDP and TCP, with a free next port, which SIP over TLS uses.
     private static func freePort() throws -> Int {
         for _ in 0..<50 {
             let port = Int.random(in: 20_000..<32_000) * 2
@@ -133,7 +133,7 @@ final class Softphone {
         }
     }
 
-    /// As somebody at its console would.
+    /// Executes a command as from its console.
     func command(_ command: String, _ parameters: String? = nil) {
         commands += 1
         let part = parameters.map { ",\"params\":\"\($0)\"" } ?? ""
@@ -151,7 +151,7 @@ final class Softphone {
 
     func forget() { events = [] }
 
-    /// Without a word to anybody.
+    /// Kills it without notice.
     func kill() {
         channel?.close()
         channel = nil

@@ -3,7 +3,7 @@ import CBTCall
 import Foundation
 import Synchronization
 
-/// Writes a tone until told to stop, on a thread of its own as a program would.
+/// Writes a tone until stopped, in its own thread as a program would.
 final class Speaker: Sendable {
     private let descriptor: Int32
     private let isStopped = Mutex(false)

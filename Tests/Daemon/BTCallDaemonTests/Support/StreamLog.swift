@@ -1,6 +1,6 @@
 import ControlLoop
 
-/// What a stream has given so far.
+/// The values of a stream so far.
 @ControlPlane
 final class StreamLog<Element: Sendable> {
     private(set) var elements: [Element] = []

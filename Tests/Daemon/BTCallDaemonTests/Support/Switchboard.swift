@@ -6,13 +6,13 @@ import DBus
 import Telephony
 import TestSupport
 
-/// A part of the daemon that owns calls and does what it is asked, so that a test can report several things in one tick.
+/// A part of the daemon that owns calls and carries out requests, so that a test can report several changes in one tick.
 @ControlPlane
 final class Switchboard: CallOwner {
     let name: String
     let options: ProviderOptions
     let busName: String? = nil
-    /// What it was asked to dial.
+    /// The numbers that it was asked to dial.
     private(set) var dialled: [String] = []
 
     init(_ name: String = "switchboard", _ capabilities: Set<ProviderOptions.Capability> = [.hold, .dial, .dtmf]) {
@@ -30,7 +30,7 @@ final class Switchboard: CallOwner {
 }
 
 extension Switchboard {
-    /// - Parameter state: as `Call1.Update` has it.
+    /// - Parameter state: a word of `Call1.Update`.
     func report(_ state: String, of record: CallRecord, to calls: CallDirectory) throws(APIError) {
         let states: [String: CallState] = [
             "alerting": .alerting, "active": .active, "held": .held, "ended": .ended(.remoteHangUp),
@@ -41,7 +41,7 @@ extension Switchboard {
 }
 
 extension CallDirectory {
-    /// One thing that an application, a headset or a client does; what does not fit the calls there are is refused.
+    /// One random action of an application, a headset or a client; an action that does not fit the present calls is refused.
     func walk(_ owners: [Switchboard], _ random: inout SeededGenerator) async {
         let owner = owners[random.below(owners.count)]
         let record = calls.randomElement(using: &random)
@@ -58,7 +58,7 @@ extension CallDirectory {
             default: break
             }
         } catch {
-            // The walk looks at what is there afterwards.
+            // The walk checks the resulting state afterwards.
         }
     }
 }

@@ -7,7 +7,7 @@ import Synchronization
 /// The policy has a type of the same name.
 typealias Choice = DeviceChoice
 
-/// A telephony application under the control of a test: writes down what it is asked, and does it, refuses or says nothing.
+/// A telephony application under the control of a test: records its requests, and fulfils, refuses or ignores them.
 final class Telephone: CallProvider {
     enum Request: Hashable, Sendable {
         case start(String)
@@ -38,14 +38,14 @@ final class Telephone: CallProvider {
         var asked: [CallMedia] = []
     }
 
-    /// What the far end says, and what it hears.
+    /// The far end's audio, sent and received.
     let exchange = AudioExchange(FarEnd(samples: Tone.samples(16000), rate: 16000, loops: true), isRecording: true)
     private let state = Mutex(State())
 
     var requests: [Request] { state.withLock(\.requests) }
-    /// What it was to start and answer calls with.
+    /// The media of the requests to start and answer calls.
     var asked: [CallMedia] { state.withLock(\.asked) }
-    /// Of the latest audio.
+    /// Format of the latest audio.
     var format: Format? { state.withLock(\.format) }
     var manner: Manner {
         get { state.withLock(\.manner) }
@@ -109,6 +109,6 @@ enum Tone {
         (0..<rate / 10).map { Int16(4096 * sin(2 * Double.pi * 500 * Double($0) / Double(rate))) }
     }
 
-    /// Whether it is more than noise.
+    /// Whether the samples are louder than noise.
     static func isHeard(in samples: some Collection<Int16>) -> Bool { samples.contains { abs(Int($0)) > 1500 } }
 }

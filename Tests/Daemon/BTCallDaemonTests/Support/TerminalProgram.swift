@@ -5,7 +5,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The program `btcall` on a terminal of its own, and what that shows.
+/// The program `btcall` on its own terminal, and the terminal's contents.
 @ControlPlane
 final class TerminalProgram {
     let screen: ScreenImage
@@ -33,7 +33,7 @@ final class TerminalProgram {
         source = try ControlLoop.shared.add(terminal, .readable) { [weak self] _ in self?.read() }
     }
 
-    /// Starts it as the leader of a session, whose terminal the first one that it opens is.
+    /// Starts it as the leader of a session; the first terminal that it opens becomes its controlling terminal.
     private static func spawn(_ path: String, _ arguments: [String], _ bus: BusAddress, on name: String) throws -> pid_t
     {
         var actions = posix_spawn_file_actions_t()
@@ -45,7 +45,7 @@ final class TerminalProgram {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // SETSID as well; no signal is blocked as it is in this thread.
+        // With SETSID; unlike in this thread, no signal is blocked.
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | 0x80))
         var none = sigset_t()
         sigemptyset(&none)
@@ -94,7 +94,7 @@ final class TerminalProgram {
         return words.split(separator: ")").last?.split(separator: " ").first == "T"
     }
 
-    /// Whether lines are edited and echoed, as a shell wants it.
+    /// Whether the terminal edits and echoes lines, as a shell expects.
     var isCooked: Bool {
         var state = termios()
         guard tcgetattr(line, &state) == 0 else { return false }
@@ -112,7 +112,7 @@ final class TerminalProgram {
         }
     }
 
-    /// The code that it exits with; -1 when a signal has ended it.
+    /// Its exit code; -1 when a signal ended it.
     func status() async throws -> Int32 {
         try await eventually("the program ends") {
             var status: Int32 = 0
@@ -120,7 +120,7 @@ final class TerminalProgram {
             self.code = status & 0x7F == 0 ? (status >> 8) & 0xFF : -1
             return true
         }
-        // What it wrote last.
+        // Its last output.
         try await eventually("all was read") {
             var waiting: Int32 = 0
             return ioctl(self.terminal, UInt(FIONREAD), &waiting) == 0 && waiting == 0
@@ -129,13 +129,13 @@ final class TerminalProgram {
     }
 }
 
-/// What a terminal shows, as far as `btcall` uses one; every character is one column.
+/// The contents of a terminal, as far as `btcall` uses one; every character has one column.
 @ControlPlane
 final class ScreenImage {
     private(set) var isAlternate = false
     private(set) var isCursorVisible = true
     private(set) var breaksLines = true
-    /// Sequences that are not known here.
+    /// Unknown sequences.
     private(set) var unknown: [String] = []
     private var cells: [[Character]]
     private var columns: Int
@@ -148,7 +148,7 @@ final class ScreenImage {
         cells = Array(repeating: Array(repeating: " ", count: columns), count: rows)
     }
 
-    /// The lines without spaces at their ends.
+    /// The lines without trailing spaces.
     var lines: [String] {
         cells.map { row in
             var line = row[...]
@@ -166,11 +166,11 @@ final class ScreenImage {
 
     func write(_ bytes: some Sequence<UInt8>) {
         pending += bytes
-        // What is not whole yet waits for the rest.
+        // An incomplete sequence waits for the rest.
         while let taken = take() { pending.removeFirst(taken) }
     }
 
-    /// Acts on the first character or sequence; the bytes of it, nil when it is not whole.
+    /// Handles the first character or sequence; returns its length in bytes, or nil when it is incomplete.
     private func take() -> Int? {
         guard let first = pending.first else { return nil }
         if first == 0x1B {

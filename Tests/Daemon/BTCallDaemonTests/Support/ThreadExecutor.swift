@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// A thread of its own, on which tasks run that prefer it: what a program of several threads does with the library.
+/// A thread for tasks that prefer it: a program with several threads uses the library like this.
 ///
-/// Jobs come through a pipe, which the thread sanitizer knows to be in order. `stop()` ends the thread.
+/// Jobs arrive through a pipe, whose order the thread sanitizer knows. `stop()` ends the thread.
 final class ThreadExecutor: TaskExecutor {
     private let reading: Int32
     private let writing: Int32
@@ -15,7 +15,7 @@ final class ThreadExecutor: TaskExecutor {
         Thread.detachNewThread { [self] in run() }
     }
 
-    /// To be called when its tasks are over.
+    /// Called after its tasks have ended.
     func stop() { close(writing) }
 
     func enqueue(_ job: consuming ExecutorJob) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The share of a piece's energy that lies at one frequency.
+/// The share of a piece's energy at one frequency.
 func share(_ samples: some Collection<Int16>, _ hertz: Double, rate: Double = 48_000) -> Double {
     var (real, imaginary, energy) = (0.0, 0.0, 0.0)
     for (index, sample) in samples.enumerated() {
@@ -18,7 +18,7 @@ func level(_ samples: some Collection<Int16>) -> Double {
     return (samples.reduce(0.0) { $0 + Double($1) * Double($1) } / Double(samples.count)).squareRoot()
 }
 
-/// A ring tone of one frequency, for as long as it rings.
+/// The path of a ring tone file with one frequency.
 func ringFile(_ hertz: Double, rate: Int = 16_000) throws -> String {
     let path = FileManager.default.temporaryDirectory.appending(path: "btcall-ring-\(UUID().uuidString).wav").path()
     func bytes(_ number: Int, _ count: Int) -> [UInt8] {
