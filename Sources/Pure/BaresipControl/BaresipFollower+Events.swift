@@ -13,7 +13,7 @@ extension BaresipFollower {
                 guard let contents = try reader.next() else { break }
                 take(contents, at: now, &actions)
             } catch {
-                abandon("what it sends is no netstring", at: now, &actions)
+                abandon("it sends something other than netstrings", at: now, &actions)
             }
         }
         return actions
@@ -32,9 +32,9 @@ extension BaresipFollower {
             value = try JSON(reading: contents, rules: .lenient)
         } catch {
             if case .greeting = connection {
-                abandon("what it sends is no JSON: \(error)", at: now, &actions)
+                abandon("it sends invalid JSON: \(error)", at: now, &actions)
             } else {
-                actions.append(.note(.odd("a message is no JSON: \(error)")))
+                actions.append(.note(.odd("a message is not valid JSON: \(error)")))
             }
             return
         }

@@ -12,7 +12,7 @@ extension BaresipFollower {
         guard isFollowing else { return (key, [.completed(id, .away)]) }
         let isPlain = number.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
         guard isPlain, !number.isEmpty, number.utf8.count <= 200 else {
-            return (key, [.completed(id, .invalid("baresip dials what has 1 to 200 visible ASCII characters"))])
+            return (key, [.completed(id, .invalid("a number to dial has 1 to 200 visible ASCII characters"))])
         }
         calls.append(
             Call(key: key, direction: .outgoing, id: nil, account: account ?? "", peer: "", state: .setup))

@@ -283,7 +283,7 @@ package struct BaresipFollower: Sendable {
             }
         case .connecting(let until):
             if until <= now {
-                actions += disconnected("the connection is not made within \(Self.patience)", at: now)
+                actions += disconnected("no connection within \(Self.patience)", at: now)
                 actions.append(.disconnect)
             }
         case .greeting(let until):
@@ -298,7 +298,7 @@ package struct BaresipFollower: Sendable {
             actions.append(
                 .completed(
                     answer.request,
-                    .timedOut("baresip took the answer and does not establish the call; its log says why")))
+                    .timedOut("baresip accepted the answer but did not establish the call; its log says why")))
         }
         answers.removeAll { $0.deadline <= now }
         let isFirstLate = jobs.first.map { $0.deadline <= now } ?? false

@@ -195,7 +195,7 @@ package struct MediaLink: Sendable {
 
     /// - Parameter isHeld: false when the stream was suspended after bluetoothd answered.
     package mutating func acquired(isHeld: Bool, at now: Instant) -> [Action] {
-        guard case .acquiring(let isGone) = state else { return finish([.fault("a stream that nobody asked for")]) }
+        guard case .acquiring(let isGone) = state else { return finish([.fault("an unexpected stream")]) }
         state = .held(isDead: isGone)
         guard isHeld else { return isGone ? finish(step()) : stopped(at: now) }
         return finish([.failureOver, .changed] + step())
@@ -203,7 +203,7 @@ package struct MediaLink: Sendable {
 
     /// - Parameter isCancelled: at our request.
     package mutating func acquisitionFailed(isCancelled: Bool, at now: Instant) -> [Action] {
-        guard case .acquiring(let isGone) = state else { return finish([.fault("a refusal that nobody asked for")]) }
+        guard case .acquiring(let isGone) = state else { return finish([.fault("an unexpected failure to acquire")]) }
         state = .released(afterDeath: isGone)
         var actions: [Action] = []
         if request == .open {
@@ -215,7 +215,7 @@ package struct MediaLink: Sendable {
     }
 
     package mutating func released() -> [Action] {
-        guard case .releasing(let isGone) = state else { return finish([.fault("nothing was given back")]) }
+        guard case .releasing(let isGone) = state else { return finish([.fault("an unexpected release")]) }
         state = .released(afterDeath: isGone)
         return finish([.changed] + step())
     }
@@ -235,7 +235,7 @@ package struct MediaLink: Sendable {
         return finish((isRoute ? [.closeRoute] : []) + abandonment + step())
     }
 
-    // MARK: Beside the calls
+    // MARK: Playback beside the calls
 
     /// Suspends playback beside the calls until `resume`, because a voice link is about to be used.
     package mutating func keepBack() -> [Action] {
@@ -278,7 +278,7 @@ package struct MediaLink: Sendable {
 
     /// Handles the engine's refusal of the stream.
     package mutating func routeRefused() -> [Action] {
-        guard case .used(.route, let isDead) = state else { return finish([.fault("no route was begun")]) }
+        guard case .used(.route, let isDead) = state else { return finish([.fault("an unexpected refusal by the engine")]) }
         state = .held(isDead: isDead)
         request = .none
         return finish([.report(.failed)] + step())

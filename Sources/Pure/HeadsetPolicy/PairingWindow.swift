@@ -137,7 +137,7 @@ package struct PairingWindow: Sendable {
     /// Whether a search runs, or would run without the call.
     package var isSearching: Bool { open != nil || scanEnd != nil }
 
-    // MARK: What is asked
+    // MARK: Requests
 
     /// Opens the window. An open one continues unchanged: the caller checks `state` first.
     ///
@@ -178,7 +178,7 @@ package struct PairingWindow: Sendable {
         return [.audit("search by \(who) for \(duration.milliseconds / 1000) s")] + settle(now)
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     /// - Parameter devices: all devices known to bluetoothd, ordered by address.
     package mutating func update(_ devices: [Device], hasCall: Bool, at now: Instant) -> [Action] {
@@ -252,8 +252,8 @@ package struct PairingWindow: Sendable {
         if let what = disqualification(address, open.rules) { return "it is \(what)" }
         switch request {
         case .pin: return open.rules.pin == nil ? "it wants a PIN, and none was given" : nil
-        case .passkey: return "it wants digits that it shows, and there are no keys here"
-        case .display: return "it wants digits typed that are shown here, and nothing is"
+        case .passkey: return "it requires digits that it displays, and this board has no keys"
+        case .display: return "it requires digits that this board would have to display"
         case .confirmation, .authorization, .service: return nil
         }
     }
@@ -338,7 +338,7 @@ package struct PairingWindow: Sendable {
         for device in devices where device.isPaired && !open.paired.contains(device.address) {
             guard let what = disqualification(device.address, open.rules) else { continue }
             self.open?.paired.insert(device.address)
-            actions.append(.audit("\(device.title) is paired and \(what): its bond is taken back"))
+            actions.append(.audit("\(device.title) is paired and \(what): its bond is removed"))
             actions.append(.dropBond(device.address))
         }
         return actions

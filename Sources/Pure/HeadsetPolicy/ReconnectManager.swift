@@ -190,7 +190,7 @@ package struct ReconnectManager: Sendable {
         return record.memory.left == nil ? .waiting : .leftAlone
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     /// Updates the facts.
     ///

@@ -117,7 +117,7 @@ extension VoiceLink {
         case .abandoned(let setUp, let sequel):
             return finish([.discard, .startPause] + ended(setUp, sequel, at: now))
         case .closed, .waiting, .agreeing, .queued, .blocked, .awaitingFirstPacket, .open, .closing, .farewell, .over:
-            return finish([.discard, .fault("a link that nobody opened")])
+            return finish([.discard, .fault("an unexpected link")])
         }
     }
 
@@ -134,7 +134,7 @@ extension VoiceLink {
         case .abandoned(let setUp, let sequel):
             return finish([.note(.refused)] + ended(setUp, sequel, at: now))
         case .closed, .waiting, .agreeing, .queued, .blocked, .awaitingFirstPacket, .open, .closing, .farewell, .over:
-            return finish([.fault("a set-up that nobody asked for has failed")])
+            return finish([.fault("an unexpected failure to open")])
         }
     }
 
@@ -205,7 +205,7 @@ extension VoiceLink {
             return [.cancelOpening]
         case .awaitingFirstPacket(let setUp, _): return [.close, .startPause] + ended(setUp, sequel, at: now)
         case .closed, .waiting, .agreeing, .open, .closing, .abandoned, .farewell, .over:
-            return [.fault("nothing to give up")]
+            return [.fault("no set-up to cancel")]
         }
     }
 

@@ -24,7 +24,7 @@ package enum JSON: Hashable, Sendable {
     case object([Member])
 }
 
-// MARK: Making values
+// MARK: Construction
 
 extension JSON: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
@@ -50,7 +50,7 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Express
     package init(_ texts: [String]) { self = .array(texts.map { .string($0) }) }
 }
 
-// MARK: Looking into values
+// MARK: Access
 
 extension JSON {
     /// First member of that name; nil if there is none or this is not an object.

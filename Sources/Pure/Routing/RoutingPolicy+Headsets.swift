@@ -58,7 +58,7 @@ extension RoutingPolicy {
         return isPowered ? .newDeviceAvailable : .oldDeviceUnavailable
     }
 
-    // MARK: Headsets that are known
+    // MARK: Known headsets
 
     /// Changes one headset; an unknown one is added or, by default, ignored.
     mutating func update(_ address: BluetoothAddress, adding: Bool = false, _ change: (inout Headset) -> Void) {
@@ -96,7 +96,7 @@ extension RoutingPolicy {
         return range.lowerBound
     }
 
-    // MARK: Usable since
+    // MARK: Attachment
 
     /// Detects headsets that became usable or unusable, and counts losses (docs/inside/Routing.md §4, §8).
     mutating func updateAttachments(because cause: RouteChangeReason, at now: Instant) {

@@ -166,7 +166,7 @@ extension RoutingPolicy {
         }
     }
 
-    // MARK: The headset's own doing
+    // MARK: Links opened by the headset
 
     private mutating func openedByHeadset(
         _ address: BluetoothAddress, in mode: LinkMode?, at now: Instant

@@ -96,7 +96,7 @@ extension RoutingRecording.Decision {
     }
 }
 
-// MARK: As a scenario
+// MARK: Scenario files
 
 extension RoutingRecording {
     /// Content of a file around its events.

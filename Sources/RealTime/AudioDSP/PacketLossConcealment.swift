@@ -188,7 +188,7 @@ package struct PacketLossConcealment: ~Copyable {
         made = 0
     }
 
-    // MARK: Made up
+    // MARK: Concealment
 
     /// Whether a new loss would fall into the crossfade after the last one: it then continues the same loss, unless the wave
     /// has nearly ended.
@@ -306,7 +306,7 @@ package struct PacketLossConcealment: ~Copyable {
         step = Step(height: height, slope: height - before)
     }
 
-    // MARK: Small parts
+    // MARK: Helpers
 
     @_noLocks
     private func remember(_ samples: UnsafePointer<Int16>, _ frames: Int) {

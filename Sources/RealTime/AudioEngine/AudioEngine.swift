@@ -127,7 +127,7 @@ package final class AudioEngine: @unchecked Sendable {
         taps.removeAll()
     }
 
-    // MARK: What the far end hears
+    // MARK: Uplink
 
     /// Mutes what all calls are sent; digital silence within 20 ms.
     package func setMuting(_ muting: Muting) {
@@ -144,7 +144,7 @@ package final class AudioEngine: @unchecked Sendable {
     /// - Parameter gain: linear, 0 is silence; reached by a short ramp.
     package func setApplicationVolume(_ gain: Float) { _ = send(.setApplicationVolume(gain)) }
 
-    // MARK: Evidence
+    // MARK: Events and counters
 
     /// Returns all waiting events and frees the storage that the thread has released.
     package func takeEvents() -> [AudioEngineEvent] {

@@ -52,7 +52,7 @@ extension AudioEngineError: CustomStringConvertible {
         case .packetTooSmall(let size, let frame):
             "a codec frame of \(frame) bytes does not fit into a packet of \(size), of which 13 are headers"
         case .duplicate(let id): "identifier \(id) is in use"
-        case .commandQueueFull: "the real-time thread does not take commands"
+        case .commandQueueFull: "the real-time thread does not accept commands"
         case .voiceProcessing(let error): "\(error)"
         }
     }

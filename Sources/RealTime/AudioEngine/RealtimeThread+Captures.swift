@@ -190,7 +190,7 @@ extension RealtimeThread {
         terminal.pointee.captured(path.pointee.pcm, frames, keep: elapsed)
     }
 
-    // MARK: Who hears it
+    // MARK: Live microphone
 
     /// Whether a microphone's samples may reach somebody: a call is up, nothing mutes it, and there is a microphone.
     @_noLocks

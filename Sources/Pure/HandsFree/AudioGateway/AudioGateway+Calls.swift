@@ -46,7 +46,7 @@ extension AudioGateway {
         calls.calls.contains { $0.state == .dialing && before[$0.id]?.state != .dialing }
     }
 
-    // MARK: A call that waits
+    // MARK: Reminder of a waiting call
 
     /// Time from the end of the active call to the reminder, for headsets that forget a waiting call.
     package static let reminderTime = Duration.milliseconds(200)
@@ -68,7 +68,7 @@ extension AudioGateway {
         report(.callSetup)
     }
 
-    // MARK: The network goes
+    // MARK: Loss of the network
 
     /// The end of the call and the loss of the network may be reported in either order within this time.
     private static let lossWindow = Duration.seconds(1)
@@ -94,7 +94,7 @@ extension AudioGateway {
         sendUnsolicited(.noCarrier)
     }
 
-    // MARK: What the headset is shown
+    // MARK: Shown state
 
     /// Indicators as shown to the headset; a call kept waiting by response and hold counts as answered.
     var shownIndicators: CallIndicators {

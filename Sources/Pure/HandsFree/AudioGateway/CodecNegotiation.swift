@@ -108,7 +108,7 @@ package struct CodecNegotiation: Sendable {
         }
     }
 
-    // MARK: What is asked
+    // MARK: Requests
 
     /// Requests the audio connection.
     ///
@@ -149,7 +149,7 @@ package struct CodecNegotiation: Sendable {
         state = proposal(codec, attempt: attempt, at: now)
     }
 
-    // MARK: What the headset does
+    // MARK: Input from the headset
 
     /// Handles AT+BRSF, which may be repeated. A headset that withdraws the feature no longer understands +BCS: a pending
     /// proposal is connected with CVSD, and its agreement is void.
@@ -217,7 +217,7 @@ package struct CodecNegotiation: Sendable {
         }
     }
 
-    // MARK: What became of it
+    // MARK: Results
 
     package mutating func opened(_ codec: VoiceCodec) -> [Action] {
         switch state {

@@ -35,14 +35,14 @@ package enum QuirkEffect: Hashable, Sendable {
             case .maskFeatures: "features that are not offered to the headset (+BRSF)"
             case .brokenCodecs: "codecs that are not used, whatever the headset offers"
             case .noMicrophoneVolume: "the microphone's volume is not sent (+VGM)"
-            case .softwareVolume: "the volume is not sent (+VGS) but made here"
+            case .softwareVolume: "the volume is not sent (+VGS): btcalld applies it"
             case .forgetsVolume: "the volume is sent again 1.5 s after the audio link is up"
             case .refusesFirstAudio: "a refused audio link is tried once more before CVSD"
             case .setUpSeconds: "time for the service level connection"
             case .audioDelayMilliseconds: "least time from the connection or the answer of a call to the audio link"
-            case .appleName: "who we are to headsets that ask for a telephone of one maker (+XAPL)"
+            case .appleName: "our identity for headsets that require a telephone of one maker (+XAPL)"
             case .secondCallWaits: "a second incoming call is listed as waiting (+CLCC)"
-            case .forgetsWaitingCall: "told again of a waiting call when the active one has ended"
+            case .forgetsWaitingCall: "a waiting call is reported again when the active one has ended"
             }
         }
 
