@@ -11,15 +11,15 @@ let common: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     .treatAllWarnings(as: .error),
 ]
-// scripts/test has what computes for minutes optimised in its debug build, too. Not always: others cannot depend on a library with
-// unsafe flags, and a debugger sees less.
+// scripts/test optimises modules with long computations even in its debug build. Not always: other packages cannot depend on
+// a library with unsafe flags, and a debugger sees less.
 let computing: [SwiftSetting] =
     Context.environment["BTCALL_OPTIMIZED_TESTS"] == nil
     ? [] : [.unsafeFlags(["-O"], .when(configuration: .debug))]
 let pure: [SwiftSetting] = common + computing + [.strictMemorySafety()]
 
-// The shipped daemon: relocations in their short form (glibc 2.36 and later), and no table of its thousands of symbols for
-// programs that would load it as a library. A tenth of its size.
+// For the shipped daemon: relocations in their short form (glibc 2.36 and later), and no table of its thousands of symbols,
+// which only programs that load it as a library would need. Saves a tenth of its size.
 let small: [LinkerSetting] = [
     .unsafeFlags(
         ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xlinker", "--no-export-dynamic"],
@@ -61,7 +61,7 @@ let package = Package(
         .systemLibrary(
             name: "CBluetooth", path: "Sources/C/CBluetooth", pkgConfig: "bluez",
             providers: [.apt(["libbluetooth-dev"])]),
-        // Without pkgConfig: the default build would ask for it.
+        // Without pkgConfig: the default build would look for it.
         .systemLibrary(name: "CLC3", path: "Sources/C/CLC3", providers: [.apt(["liblc3-dev"])]),
         .systemLibrary(name: "CINIH", path: "Sources/C/CINIH", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
         .target(name: "CBTCall", path: "Sources/C/CBTCall"),
@@ -70,13 +70,13 @@ let package = Package(
             name: "CVoiceProcessing", path: "Sources/C/CVoiceProcessing",
             cSettings: [.define("BTCALL_WEBRTC", .when(traits: ["WebRTC"]))],
             linkerSettings: [.linkedLibrary("webrtc_audio_processing", .when(traits: ["WebRTC"]))]),
-        // Has no Swift in it and does not come with the daemon's size: scripts/build-sco-routing builds what ships.
+        // Contains no Swift and is not part of the daemon's size: scripts/build-sco-routing builds the shipped program.
         .target(name: "CSCORouting", path: "Sources/C/CSCORouting"),
         .executableTarget(
             name: "btcall-sco-routing", dependencies: ["CSCORouting"], path: "Sources/Programs/btcall-sco-routing"),
 
         // Pure: decide.
-        // Whether a number is whole, libm says.
+        // libm decides whether a number is whole.
         .target(
             name: "JSONText", path: "Sources/Pure/JSONText", swiftSettings: pure,
             linkerSettings: [.linkedLibrary("m")]),
@@ -140,14 +140,14 @@ let package = Package(
             name: "BTCall", dependencies: ["BTCallAPI", "BluetoothTypes", "DBus", "ControlLoop"],
             path: "Sources/Client/BTCall",
             swiftSettings: common),
-        // The daemon, in rooms: each imports only those above it.
+        // The daemon in rooms: each imports only those above it.
         .target(
             name: "Configuration",
             dependencies: [
                 "ALSA", "AudioDSP", "BTCallAPI", "BluetoothTypes", "BoardInput", "CINIH", "ControlLoop", "HandsFree",
                 "HeadsetPolicy", "Routing", "Spelling", "Telephony", logging,
             ], path: "Sources/Daemon/Configuration", swiftSettings: common),
-        // The application's side of a call's audio: programs, bench and tests are its far ends.
+        // The application's side of a call's audio, used by programs, bench and tests as far end.
         .target(
             name: "CallExchange", dependencies: ["AudioDSP", "AudioEngine", "BTCall", "ControlLoop"],
             path: "Sources/Client/CallExchange", swiftSettings: common),
@@ -210,7 +210,7 @@ let package = Package(
                 "CBTCall",
             ], path: "Sources/Simulator/BTCallSimulator",
             swiftSettings: common),
-        // Speech, codecs, lossy links, and rooms with echoes: what concealment and voice processing are measured with.
+        // Speech, codecs, lossy links, and rooms with echoes: to measure concealment and voice processing.
         .target(
             name: "BTCallTrials", dependencies: ["AudioDSP"], path: "Sources/Simulator/BTCallTrials",
             swiftSettings: common + computing),
@@ -225,7 +225,7 @@ let package = Package(
         .executableTarget(
             name: "btcalld", dependencies: ["BTCallDaemon"], path: "Sources/Programs/btcalld", swiftSettings: common,
             linkerSettings: small),
-        // What the command lines have in common: output, completion, manual, and a call whose far end is the program.
+        // Common parts of the command lines: output, completion, manual, and a call with the program as far end.
         .target(
             name: "CommandKit",
             dependencies: ["BTCall", "CallExchange", "ControlLoop", "JSONText", "Spelling", argumentParser],
@@ -246,7 +246,7 @@ let package = Package(
             ], path: "Sources/Programs/btcall-lab",
             swiftSettings: common, linkerSettings: small),
 
-        // Applications on the library: one for a softphone, and one that is walked through in BTCall.docc.
+        // Applications on the library: one for a softphone, and the example of BTCall.docc.
         .executableTarget(
             name: "btcall-baresip",
             dependencies: [
@@ -256,7 +256,7 @@ let package = Package(
             name: "IntercomExample", dependencies: ["BTCall"], path: "Sources/Programs/IntercomExample",
             swiftSettings: common),
 
-        // Tests, one to one with the sources, and what several of them use.
+        // Tests, one target for each source target, and their common support.
         .target(
             name: "TestSupport", dependencies: ["BluetoothTypes", "CALSA", "CBTCall", "CSBC", "ControlLoop", logging],
             path: "Tests/TestSupport", swiftSettings: common + computing),
@@ -279,7 +279,7 @@ let package = Package(
                 "TestSupport",
             ], path: "Tests/Pure/HandsFreeTests",
             resources: [.copy("Dialogues")], swiftSettings: common),
-        // What is fuzzed, as libFuzzer runs it too: Tests/Fuzz/README.md.
+        // The fuzzed code, which libFuzzer runs, too: Tests/Fuzz/README.md.
         .testTarget(
             name: "FuzzTests",
             dependencies: ["BaresipControl", "BluetoothTypes", "Configuration", "HandsFree", "JSONText", "Telephony"],
@@ -312,7 +312,7 @@ let package = Package(
         .executableTarget(
             name: "ConcealmentBench", dependencies: ["AudioDSP", "BTCallTrials"],
             path: "Tests/Benchmarks/ConcealmentBench", swiftSettings: common),
-        // A day of calls, headsets and faults on virtual time: Tests/VirtualSoak/README.md.
+        // A day of calls, headsets and faults in virtual time: Tests/VirtualSoak/README.md.
         .executableTarget(
             name: "VirtualSoak",
             dependencies: [
@@ -377,7 +377,7 @@ let package = Package(
             name: "BTCallTests", dependencies: ["BTCall", "BTCallAPI", "BluetoothTypes", "DBus"],
             path: "Tests/Client/BTCallTests",
             swiftSettings: common),
-        // The rooms of the daemon, each without those after it: FloorsTests.
+        // The rooms of the daemon, each without the later ones: FloorsTests.
         .testTarget(
             name: "ConfigurationTests",
             dependencies: [

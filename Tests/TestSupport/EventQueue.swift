@@ -1,7 +1,7 @@
 package import ControlLoop
 package import Testing
 
-/// Keeps what handlers report, for tests that wait for it with a deadline.
+/// Collects events from handlers, for tests that wait for them with a deadline.
 @ControlPlane
 package final class EventQueue<Event: Sendable> {
     private var events: [Event] = []
@@ -17,10 +17,10 @@ package final class EventQueue<Event: Sendable> {
         waiting.resume(returning: event)
     }
 
-    /// What was reported and not yet taken.
+    /// Events not yet read.
     package var pending: [Event] { events }
 
-    /// The next event; fails the test when there is none in time.
+    /// The next event; fails the test when none comes in time.
     package func next(
         within limit: Duration = .seconds(10), at location: SourceLocation = #_sourceLocation
     ) async throws -> Event {

@@ -10,7 +10,7 @@ package struct WaitedInVain: Error, CustomStringConvertible {
     }
 }
 
-/// Waits for something to become true, at most ten seconds unless a limit is given.
+/// Waits for a condition to become true, by default at most ten seconds.
 @ControlPlane
 package func eventually(
     _ what: String, within limit: Duration = .seconds(10), sourceLocation: SourceLocation = #_sourceLocation,

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Holds threads up until a test lets them go: what a disk that hangs does to whoever uses it.
+/// Blocks threads until a test releases them, like a hanging disk.
 package final class Gate: Sendable {
     private let pipe: (read: Int32, write: Int32)
 
@@ -15,13 +15,13 @@ package final class Gate: Sendable {
         close(pipe.write)
     }
 
-    /// Returns when it was let through; on a thread that may block.
+    /// Returns when released; call on a thread that may block.
     package func wait() {
         var byte: UInt8 = 0
         _ = read(pipe.read, &byte, 1)
     }
 
-    /// Lets so many through, also those that come later.
+    /// Releases this many waits, including later ones.
     package func release(_ count: Int = 1) {
         let bytes = [UInt8](repeating: 0, count: count)
         _ = bytes.withUnsafeBytes { write(pipe.write, $0.baseAddress, $0.count) }

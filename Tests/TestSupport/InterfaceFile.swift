@@ -1,11 +1,11 @@
 package import Foundation
 import FoundationXML
 
-/// What an interface file in `dbus/` declares.
+/// The declarations of an interface file in `dbus/`.
 package struct InterfaceFile {
-    /// As `in -> out`.
+    /// Signatures as `in -> out`.
     package var methods: [String: String] = [:]
-    /// The names of the dictionaries (`a{sv}`) that methods take, by method.
+    /// Names of methods' dictionary arguments (`a{sv}`), by method.
     package var dictionaries: [String: String] = [:]
     package var signals: [String: String] = [:]
     package var properties: [String: String] = [:]
@@ -17,7 +17,7 @@ package struct InterfaceFile {
     package static let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "dbus")
 
-    /// - Parameter name: the interface, which is the file's name as well.
+    /// - Parameter name: the interface; also the file's name.
     package init(_ name: String) throws {
         let data = try Data(contentsOf: Self.directory.appending(path: "\(name).xml"))
         let reader = Reader(name)
@@ -29,7 +29,7 @@ package struct InterfaceFile {
 
     private init() {}
 
-    /// Arguments are collected as `in -> out`, a signal's as one signature.
+    /// Collects arguments as `in -> out`, those of a signal as one signature.
     private final class Reader: NSObject, XMLParserDelegate {
         let interface: String
         var file = InterfaceFile()

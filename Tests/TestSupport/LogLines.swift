@@ -1,12 +1,12 @@
 package import Logging
 import Synchronization
 
-/// Keeps what is logged, as `warning: …`.
+/// Collects log lines, as `warning: …`.
 package final class LogLines: Sendable {
     private let lines = Mutex<[String]>([])
     private let level: Logger.Level
 
-    /// - Parameter level: the least that is kept.
+    /// - Parameter level: lowest level to collect.
     package init(from level: Logger.Level = .info) {
         self.level = level
     }
@@ -19,7 +19,7 @@ package final class LogLines: Sendable {
         return logger
     }
 
-    /// The lines that contain all of these.
+    /// The lines that contain all of these parts.
     package func containing(_ parts: String...) -> [String] {
         all.filter { line in parts.allSatisfy { line.contains($0) } }
     }

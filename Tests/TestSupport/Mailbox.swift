@@ -1,7 +1,7 @@
 package import ControlLoop
 package import Testing
 
-/// Where handlers leave what they got, for a test to wait for.
+/// Collects values from handlers, for a test to wait for.
 @ControlPlane
 package final class Mailbox<Element: Sendable> {
     package private(set) var elements: [Element] = []
@@ -14,7 +14,7 @@ package final class Mailbox<Element: Sendable> {
         if let waiting, elements.count >= waiting.count { wake() }
     }
 
-    /// Waits until `count` elements have come, at most five seconds, and takes them all.
+    /// Waits for `count` elements, at most five seconds, and removes all of them.
     package func take(_ count: Int = 1, sourceLocation: SourceLocation = #_sourceLocation) async -> [Element] {
         if elements.count < count {
             await withCheckedContinuation { continuation in

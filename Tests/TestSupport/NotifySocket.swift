@@ -2,7 +2,7 @@ import CBTCall
 package import ControlLoop
 import Glibc
 
-/// Stands in for the service manager: the socket that `NOTIFY_SOCKET` names, and what has come to it.
+/// Replaces the service manager: the socket named by `NOTIFY_SOCKET`, and its messages.
 package final class NotifySocket {
     package let path: String
     private let descriptor: Int32
@@ -30,13 +30,13 @@ package final class NotifySocket {
         unlink(path)
     }
 
-    /// How often a message has come.
+    /// Number of times a message was received.
     package func count(_ message: String) -> Int {
         receive()
         return messages.count { $0 == message }
     }
 
-    /// Takes what has come.
+    /// Receives pending messages.
     package func receive() {
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {

@@ -1,4 +1,4 @@
-/// Reads OpenMetrics text 1.0.0 and refuses all that the format does not allow.
+/// Reads OpenMetrics text 1.0.0 strictly: refuses everything that the format does not allow.
 package struct OpenMetricsReader {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String

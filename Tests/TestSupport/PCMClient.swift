@@ -1,7 +1,7 @@
 package import CBTCall
 import Glibc
 
-/// A program on the ALSA PCM that speaks to the daemon as the plug-in does (pcm_protocol.h). It waits for nothing; one thread uses it.
+/// A program on the ALSA PCM that talks to the daemon like the plug-in (pcm_protocol.h). It never waits; one thread uses it.
 package final class PCMClient: @unchecked Sendable {
     package struct Failure: Error {
         package let call: String
@@ -9,7 +9,7 @@ package final class PCMClient: @unchecked Sendable {
     }
 
     package let descriptor: Int32
-    /// Nil until it has come.
+    /// Nil until it has arrived.
     package private(set) var answer: btcall_pcm_answer?
     package private(set) var ring: PCMRing?
     /// Signalled after each advance.
@@ -18,7 +18,7 @@ package final class PCMClient: @unchecked Sendable {
     package private(set) var isClosed = false
     private let bufferFrames: UInt32
 
-    /// What asks for a stream of one channel of 16 bit.
+    /// Hello for a stream of one channel of 16 bit.
     package static func hello(
         _ role: btcall_pcm_role, isCapture: Bool = false, rate: UInt32 = 16_000, bufferFrames: UInt32 = 1_600
     ) -> btcall_pcm_hello {
@@ -36,7 +36,7 @@ package final class PCMClient: @unchecked Sendable {
         return hello
     }
 
-    /// Connects and says hello.
+    /// Connects and sends the hello.
     package init(_ path: String, _ hello: btcall_pcm_hello) throws(Failure) {
         descriptor = socket(
             AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -65,7 +65,7 @@ package final class PCMClient: @unchecked Sendable {
         Glibc.close(descriptor)
     }
 
-    /// Sends anything.
+    /// Sends any message.
     package func send<Message>(_ message: Message) {
         withUnsafeBytes(of: message) {
             _ = Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
@@ -76,13 +76,13 @@ package final class PCMClient: @unchecked Sendable {
         send(btcall_pcm_message(kind: kind.rawValue, element: 0, value: 0))
     }
 
-    /// Takes what has come; true once there is an answer.
+    /// Receives pending messages; returns whether there is an answer.
     package func isAnswered() -> Bool {
         receive()
         return answer != nil
     }
 
-    /// The daemon has closed the connection.
+    /// Whether the daemon has closed the connection.
     package func isGone() -> Bool {
         receive()
         return isClosed
@@ -121,7 +121,7 @@ package final class PCMClient: @unchecked Sendable {
         wakeDescriptor = descriptors[1]
     }
 
-    /// Why it was refused.
+    /// Reason for a refusal.
     package var reason: String {
         guard let answer else { return "" }
         return withUnsafeBytes(of: answer.reason) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }

@@ -2,8 +2,8 @@ package import CBTCall
 import Glibc
 import Synchronization
 
-/// The client's side of a ring of the ALSA PCM: one channel of 16 bit. A thread of its own plays, or records, as fast as the
-/// ring goes.
+/// The client's side of a ring of the ALSA PCM: one channel of 16 bit. A thread of its own plays, or records, at the ring's
+/// speed.
 package final class PCMRing: @unchecked Sendable {
     private struct State {
         var isStopped = false
@@ -17,7 +17,7 @@ package final class PCMRing: @unchecked Sendable {
     private let bufferFrames: Int
     private let state = Mutex(State())
 
-    /// - Parameter descriptor: of the memory; stays the caller's.
+    /// - Parameter descriptor: the memory; it stays the caller's.
     package init?(_ descriptor: Int32, bytes: Int, samplesOffset: Int, bufferFrames: Int) {
         let mapped = mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
         guard let mapped, mapped != MAP_FAILED, bytes >= samplesOffset + bufferFrames * 2 else { return nil }
@@ -48,10 +48,10 @@ package final class PCMRing: @unchecked Sendable {
     }
     package var missing: UInt64 { word(24).pointee.load(ordering: .sequentiallyConsistent) }
 
-    /// What has been recorded so far.
+    /// The samples recorded so far.
     package var recorded: [Int16] { state.withLock { $0.recorded } }
 
-    /// Keeps the ring full of what `source` gives for each frame, until `stop`.
+    /// Keeps the ring filled with the samples of `source` for each frame, until `stop`.
     package func play(_ source: @escaping @Sendable (Int) -> Int16) {
         run { ring in
             let end = ring.hardware &+ UInt64(ring.bufferFrames)
@@ -64,7 +64,7 @@ package final class PCMRing: @unchecked Sendable {
         }
     }
 
-    /// Keeps what comes, until `stop`.
+    /// Records until `stop`.
     package func record() {
         run { ring in
             let end = ring.hardware
@@ -79,7 +79,7 @@ package final class PCMRing: @unchecked Sendable {
         }
     }
 
-    /// Has anything at all stand in the header, again and again, until `stop`.
+    /// Writes random values into the header, again and again, until `stop`.
     package func scribble(seed: UInt64) {
         let generator = Mutex(SeededGenerator(seed: seed))
         run { ring in

@@ -3,8 +3,8 @@ import CBTCall
 import Glibc
 import Synchronization
 
-/// A sound card's stream within alsa-lib that runs by the machine's clock: 48 kHz, mono, S16, woken every 10 ms, 200 ms of
-/// buffer. A capture stream gives one sample over and over.
+/// A sound card's stream within alsa-lib, driven by the machine's clock: 48 kHz, mono, S16, woken every 10 ms, 200 ms of
+/// buffer. A capture stream repeats one sample.
 package final class PacedCard: @unchecked Sendable {
     package struct Failure: Error, CustomStringConvertible {
         let call: String
@@ -39,8 +39,8 @@ package final class PacedCard: @unchecked Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - sample: what it captures.
-    ///   - restsWhenAsked: its descriptor stays readable until `snd_pcm_poll_descriptors_revents`, as that of `dsnoop` does.
+    ///   - sample: the captured sample.
+    ///   - restsWhenAsked: keeps its descriptor readable until `snd_pcm_poll_descriptors_revents`, like `dsnoop`.
     package init(capturing sample: Int16? = nil, restsWhenAsked: Bool = false) throws(Failure) {
         isPlayback = sample == nil
         self.sample = sample ?? 0
@@ -101,12 +101,12 @@ package final class PacedCard: @unchecked Sendable {
 
     package var isOpen: Bool { state.withLock { $0.isOpen } }
     package var isRunning: Bool { state.withLock { $0.startedAt != nil } }
-    /// How often it was started.
+    /// Number of starts.
     package var starts: Int { state.withLock { $0.starts } }
-    /// Frames that were read or written since it was opened.
+    /// Frames read or written since it was opened.
     package var frames: Int { state.withLock { $0.total } }
     package var xruns: Int { state.withLock { $0.xruns } }
-    /// What was written to it.
+    /// Samples written to it.
     package var played: [Int16] { state.withLock { $0.played } }
 
     // MARK: What alsa-lib calls

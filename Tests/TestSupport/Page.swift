@@ -2,11 +2,11 @@ package import Foundation
 
 /// A fenced block of a page.
 package struct Sample: CustomStringConvertible, Sendable {
-    /// Relative to the repository.
+    /// Path relative to the repository.
     package let page: String
-    /// Of the block's first line, from 1.
+    /// Number of the block's first line, from 1.
     package let line: Int
-    /// The word behind the fence; empty without one.
+    /// The word after the fence; empty without one.
     package let kind: String
     package let lines: [String]
 
@@ -14,13 +14,13 @@ package struct Sample: CustomStringConvertible, Sendable {
     package var description: String { "\(page):\(line)" }
 }
 
-/// A page of the documentation, as far as samples are in it.
+/// The samples of a documentation page.
 package struct Page: Sendable {
     package let path: String
     package let samples: [Sample]
-    /// What stands between single backquotes outside of blocks, with the number of its line.
+    /// Text between single backquotes outside blocks, with its line number.
     package let inlines: [(line: Int, text: String)]
-    /// Lines that Markdown takes for a block because they are indented.
+    /// Lines that Markdown treats as a block because they are indented.
     package let indented: [Int]
 
     /// The repository.
@@ -32,7 +32,7 @@ package struct Page: Sendable {
         try paths(withSuffix: ".md").map { try Page($0) }
     }
 
-    /// Files of the repository, without what is built.
+    /// Files of the repository, without build products.
     package static func paths(withSuffix suffix: String, under folders: [String] = [""]) throws -> [String] {
         var paths: [String] = []
         for folder in folders { try walk(folder, suffix, &paths) }

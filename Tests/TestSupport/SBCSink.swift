@@ -1,21 +1,21 @@
 import CSBC
 
-/// The headset's end of a stream over A2DP: takes the packets apart (RFC 3550 §5.1, A2DP 1.4 §4.3.4) by itself, and has
-/// libsbc decode what is in them.
+/// The headset's end of a stream over A2DP: parses the packets (RFC 3550 §5.1, A2DP 1.4 §4.3.4) independently, and decodes
+/// their content with libsbc.
 package final class SBCSink {
-    /// What was heard, of a mono stream on the left.
+    /// Received audio; a mono stream is on the left.
     package private(set) var left: [Int16] = []
     package private(set) var right: [Int16] = []
     package private(set) var packets = 0
     package private(set) var codecFrames = 0
-    /// Of the longest packet.
+    /// Size of the longest packet.
     package private(set) var packetBytes = 0
     package private(set) var bitpools: [Int] = []
-    /// Packets that are missing by their numbers.
+    /// Packets missing by their sequence numbers.
     package private(set) var lostPackets = 0
-    /// Frames of audio that are missing by the timestamps.
+    /// Audio frames missing by the timestamps.
     package private(set) var skippedFrames = 0
-    /// What is wrong with a packet, in words.
+    /// Errors in packets, in words.
     package private(set) var faults: [String] = []
     private let state: UnsafeMutablePointer<sbc_t>
     private var sequence: UInt16?
@@ -35,7 +35,7 @@ package final class SBCSink {
         state.deallocate()
     }
 
-    /// Takes one packet.
+    /// Receives one packet.
     package func receive(_ packet: [UInt8]) {
         guard packet.count > 13, packet[0] == 0x80, packet[1] == 96 else {
             faults.append("no RTP packet of version 2 and payload type 96: \(packet.prefix(13))")

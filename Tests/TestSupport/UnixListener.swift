@@ -7,7 +7,7 @@ package enum UnixListener {
     /// - Parameters:
     ///   - path: at most 107 bytes.
     ///   - isBlocking: whether accept(2) waits.
-    /// - Returns: the descriptor, the caller's to close.
+    /// - Returns: the descriptor; the caller closes it.
     package static func open(_ path: String, isBlocking: Bool) throws(SystemError) -> Int32 {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)

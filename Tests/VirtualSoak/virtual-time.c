@@ -1,12 +1,12 @@
-// Virtual time for a program and the message bus that it starts. Preloaded by Tests/VirtualSoak/run; no part of btcall.
+// Virtual time for a program and its message bus. Preloaded by Tests/VirtualSoak/run; not part of btcall.
 //
-// Clocks stand still while any thread works. When all wait, and nothing is ready for any of them, the clock jumps to the
-// first deadline. What a thread waits for besides time (sockets, eventfds, epoll sets) is waited for in earnest.
+// Clocks stand still while any thread works. When all threads wait and nothing is ready for any of them, the clock jumps to
+// the first deadline. Waiting for anything other than time (sockets, eventfds, epoll sets) is real.
 //
 // All processes share a file (VIRTUAL_TIME): the clock, and a slot for each thread. The first process is the leader: its
-// threads see each other's descriptors and move the clock. A thread of another process (dbus-daemon) is asked: it looks
-// once more at its own descriptors after the leader has last sent something out of its process. A local socket delivers
-// before send() returns, so nothing can be under way when all have been found waiting.
+// threads see each other's descriptors and move the clock. A thread of another process (dbus-daemon) checks its own
+// descriptors once more after the leader has last sent something out of its process. A local socket delivers before send()
+// returns, so nothing can be in flight when all have been found waiting.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,7 +33,7 @@
 #include <unistd.h>
 
 enum { SLOTS = 32, MOST = 256, DESCRIPTORS = 4096, STALL_SECONDS = 30 };
-// CLOCK_MONOTONIC begins at 1000 s, CLOCK_REALTIME at 2026-01-01 00:00 UTC: a run is the same whenever it is made.
+// CLOCK_MONOTONIC begins at 1000 s, CLOCK_REALTIME at 2026-01-01 00:00 UTC: a run does not depend on the date.
 static const int64_t begin_ns = 1000LL * 1000000000, realtime_ns = (1767225600LL - 1000) * 1000000000;
 
 enum state { FREE, BUSY, WAITING, JOINING };
@@ -112,14 +112,14 @@ static void leave(void *slot);
 static void lock(void)
 {
     if (pthread_mutex_lock(&shared->lock) == EOWNERDEAD) {
-        // A process was killed: its threads are no more.
+        // A process was killed: its threads no longer exist.
         pthread_mutex_consistent(&shared->lock);
     }
 }
 
 static void unlock(void) { pthread_mutex_unlock(&shared->lock); }
 
-// A named pipe for each slot, which everybody opens for reading and writing when it is first needed.
+// A named pipe for each slot, which every process opens for reading and writing when it first needs it.
 static int kick_of(int slot)
 {
     if (kick[slot] >= 0)
@@ -144,7 +144,7 @@ static void wake(int slot)
         give_up("write");
 }
 
-// Locked.
+// Call with the lock held.
 static int take_slot(void)
 {
     static _Atomic int has_key;
@@ -175,7 +175,8 @@ static void join_in(void)
     }
 }
 
-// Locked. Somebody of the leader's has to look whether the clock can move, if nobody is busy who will do it later.
+// Call with the lock held. Makes a thread of the leader check whether the clock can move, unless a busy thread will do so
+// later.
 static void pass_on(void)
 {
     for (int index = 0; index < SLOTS; index++)
@@ -198,7 +199,7 @@ static void leave(void *slot)
     mine = -1;
 }
 
-// Locked, by a waiting thread of the leader. Moves the clock if nothing else can happen.
+// Called with the lock held by a waiting thread of the leader. Moves the clock if nothing else can happen.
 static void try_to_advance(void)
 {
     struct pollfd all[MOST];
@@ -218,7 +219,7 @@ static void try_to_advance(void)
         for (nfds_t place = 0; place < waits[index].count && count < MOST; place++)
             all[count++] = waits[index].descriptors[place];
     }
-    // It wakes by itself.
+    // That thread wakes without help.
     if (real_poll(all, count, &(struct timespec){ 0, 0 }) != 0)
         return;
     for (int index = 0; index < SLOTS; index++) {
@@ -469,7 +470,7 @@ static void *enter(void *argument)
     return beginning.body(beginning.argument);
 }
 
-// A thread is busy from the moment that it is made.
+// A thread is busy from its creation.
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument)
 {
     struct beginning *beginning;
@@ -504,7 +505,7 @@ int pthread_join(pthread_t thread, void **result)
     return code;
 }
 
-// No thread of a soak is to have a processor before those of other programs.
+// No thread of a soak may take precedence over other programs.
 int pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *parameter)
 {
     if (shared == NULL)
@@ -583,5 +584,5 @@ size_t virtual_time_allocated(void)
     return info.uordblks + info.hblkhd;
 }
 
-/// How often the clock has jumped; 0 without virtual time.
+/// Number of jumps of the clock; 0 without virtual time.
 uint64_t virtual_time_jumps(void) { return shared == NULL ? 0 : shared->jumps; }

@@ -3,16 +3,16 @@ import Glibc
 import HandsFree
 import Telephony
 
-/// What one AT command costs the Audio Gateway: processor time and allocations, early in a connection and after a hundred
-/// thousand commands. There is no target but that the cost does not grow with the length of the connection.
+/// Cost of one AT command for the Audio Gateway: processor time and allocations, early in a connection and after a hundred
+/// thousand commands. The only requirement is that the cost does not grow with the length of the connection.
 ///
-/// The shortest of several connections counts: the machine has other things to do. Allocations are counted only with
+/// The shortest of several connections counts: the machine also does other work. Allocations are counted only with
 /// `allocation-counter.so` preloaded.
 @main struct CommandBench {
     private static let window = 4_000
     private static let between = 100_000
     private static let repetitions = 5
-    /// Allocations are the same in every run; processor time is not.
+    /// Allocations are the same in every run; processor time varies.
     private static let allocationLimit = 1.02
     private static let timeLimit = 1.5
 
@@ -22,7 +22,7 @@ import Telephony
         var kept = (early: 0, late: 0)
         for _ in 0..<repetitions {
             var course = CommandCourse()
-            // Not counted: what is made once.
+            // One-time allocations are not counted.
             course.run(500)
             early.improve(Cost.of { course.run(window) })
             kept.early = course.keptBytes
@@ -61,17 +61,17 @@ import Telephony
         return "\(hundredths / 100).\(hundredths / 10 % 10)\(hundredths % 10)"
     }
 
-    /// To the right, or to the left for a negative width.
+    /// Pads on the left, or on the right for a negative width.
     private static func padded(_ text: String, _ width: Int) -> String {
         let spaces = String(repeating: " ", count: max(abs(width) - text.count, 0))
         return width < 0 ? text + spaces : spaces + text
     }
 }
 
-/// What a stretch of commands took.
+/// Cost of a series of commands.
 private struct Cost {
     var seconds: Double
-    /// 0 when nobody counts.
+    /// 0 without the allocation counter.
     var allocations: Double
 
     static let most = Cost(seconds: .infinity, allocations: .infinity)
@@ -100,7 +100,7 @@ private struct Cost {
     }
 }
 
-/// A connection in which a headset says what headsets say, over and over, ten lines a second.
+/// A connection in which a headset sends typical commands over and over, ten lines a second.
 private struct CommandCourse {
     private var gateway: AudioGateway
     private var now = Instant.zero
@@ -147,7 +147,7 @@ private struct CommandCourse {
             if let due = deadline, due <= now { note(gateway.deadlineReached(at: now)) }
             hear(Self.mix[position % Self.mix.count])
             position += 1
-            // The call is held and taken back: each time something unsolicited.
+            // Holds and resumes the call: each time with an unsolicited result.
             if position % 32 == 0 { note(gateway.callsChanged(Self.tables[position / 32 % 2], at: now)) }
         }
         if answers != commands || !gateway.isOpen { isIntact = false }
@@ -162,7 +162,7 @@ private struct CommandCourse {
         for action in actions {
             switch action {
             case .send(let line):
-                // As the daemon does: the text is made too.
+                // Like the daemon, also produces the text.
                 let bytes = line.bytes
                 switch line {
                 case .ok, .error, .cmeError: answers += bytes.isEmpty ? 0 : 1

@@ -2,19 +2,19 @@ import AudioDSP
 import BTCallTrials
 import Glibc
 
-/// How well lost packets are made up: each codec, pattern of loss and method, on generated speech, on voices that no
-/// constant was fitted to, and on speech from files.
+/// Quality of packet loss concealment: each codec, loss pattern and method, on generated speech, on voices that no constant
+/// was fitted to, and on speech from files.
 ///
 ///     ConcealmentBench [--keep DIRECTORY] [NAME:8000=FILE NAME:16000=FILE …]
 ///
-/// Files are samples and nothing else: 16 bit, mono, at the rate before the `=`. What is heard of them goes to DIRECTORY,
-/// as `NAME,CODEC,PATTERN,METHOD,RATE.raw`, for measures that others have written (Tests/Benchmarks/hearing.py).
-/// Fails when the concealment does not keep what docs/inside/Audio.md promises of it.
+/// Files contain raw samples: 16 bit, mono, at the rate before the `=`. The results are written to DIRECTORY, as
+/// `NAME,CODEC,PATTERN,METHOD,RATE.raw`, for external measures (Tests/Benchmarks/hearing.py). Fails when the concealment
+/// misses the limits in docs/inside/Audio.md.
 @main struct ConcealmentBench {
     private static let patterns: [LossPattern] = [
         .random(5), .random(10), .bursts(5, of: 2...3), .bursts(10, of: 2...3), .bursts(10, of: 4...6),
     ]
-    /// Longer bursts are shown and promised nothing of: after 20 ms nobody can foretell speech.
+    /// Longer bursts are shown without a limit: after 20 ms speech cannot be predicted.
     private static let promised = 4
     private static let leastGain = 3.0
     private static let mostEnergy = 6.0
@@ -40,7 +40,7 @@ import Glibc
                     fail("not NAME:RATE=FILE: \(argument)")
                 }
                 if rate != format.rate { continue }
-                // Promised of nobody's voice in particular: shown.
+                // Voices from files are shown without limits.
                 _ = run(String(source[0]), format, read(String(parts[1])), directory)
             }
         }
@@ -121,7 +121,7 @@ import Glibc
         return "\(number < 0 && tenths > 0 ? "-" : "")\(tenths / 10).\(tenths % 10)"
     }
 
-    /// To the right, or to the left for a negative width.
+    /// Pads on the left, or on the right for a negative width.
     private static func padded(_ text: String, _ width: Int) -> String {
         let spaces = String(repeating: " ", count: max(abs(width) - text.count, 0))
         return width < 0 ? text + spaces : spaces + text

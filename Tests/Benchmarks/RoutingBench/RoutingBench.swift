@@ -1,10 +1,10 @@
 import BluetoothTypes
 import Routing
 
-/// What one event costs the routing policy with 1, 10 and 100 known headsets, over the same seeded mix of events.
+/// Cost of one event for the routing policy with 1, 10 and 100 known headsets, over the same seeded mix of events.
 ///
-/// The shortest of several repetitions counts: the machine has other things to do. Linear in the number of headsets is
-/// what is promised (a hundred headsets: a ratio of at most 100), so that a ratio above that is a mistake.
+/// The shortest of several repetitions counts: the machine also does other work. The cost must be linear in the number of
+/// headsets (a hundred headsets: a ratio of at most 100); a higher ratio is a bug.
 @main struct RoutingBench {
     private static let events = 20_000
     private static let repetitions = 7
@@ -32,7 +32,7 @@ import Routing
     }
 }
 
-/// A policy in calls with headsets that come, go, fall silent and are chosen.
+/// A policy during calls with headsets that connect, leave, fall silent and are chosen.
 private struct BenchCourse {
     private let addresses: [BluetoothAddress]
     private let start: RoutingPolicy
@@ -47,7 +47,7 @@ private struct BenchCourse {
         start = policy
     }
 
-    /// Links open and close with the next event; each of those answers is an event that counts.
+    /// Links open and close with the next event; each of those answers counts as an event.
     func microsecondsPerEvent(_ count: Int) -> Double {
         var policy = start
         var random = Random(state: 1)

@@ -12,14 +12,14 @@ import Testing
             ("12:30", nil, "12:30", "12:30"), (":x", nil, ":x", ":x"), ("Gate 3", nil, "Gate 3", "Gate 3"),
             ("ü:1", nil, "ü:1", "ü:1"),
         ] as [(String, String?, String, String)])
-    func `An address has a scheme, what is dialled, and a URI`(
+    func `An address has a scheme, a number to dial, and a URI`(
         _ text: String, _ scheme: String?, _ number: String, _ uri: String
     ) {
         let address = CallAddress(text)
         #expect(address.scheme == scheme && address.number == number && address.uri == uri)
     }
 
-    @Test func `Schemes of a provider are words, in lower case, and not too many`() throws {
+    @Test func `Schemes of a provider are lower-case words, and limited in number`() throws {
         let options = try ProviderOptions(Fields(["schemes": .strings(["SIP", "intercom"])], of: "options"))
         #expect(options.schemes == ["sip", "intercom"])
         #expect(try ProviderOptions(Fields(options.fields, of: "options")) == options)
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `A call of the log is read back as it was written, and its words say what was missed`() throws {
+    @Test func `A logged call is decoded as it was encoded, and a reason tells whether it was missed`() throws {
         var call = CallLogDescription(
             id: "1", direction: .incoming, number: "5550100", name: "Alice", provider: "phone", began: 1, answered: 2,
             ended: 9, reason: "remoteHangUp", device: "earpiece")
@@ -48,7 +48,7 @@ import Testing
         #expect(!call.isMissed)
     }
 
-    @Test func `The settings of a camera have a range each`() throws {
+    @Test func `Each camera setting has a range`() throws {
         let settings = CameraDescription(camera: "back", width: 640, height: 480, framesPerSecond: 15)
         #expect(try CameraDescription(Fields(settings.fields, of: "settings")) == settings)
         let wrong: [(String, Value)] = [

@@ -5,12 +5,12 @@ import TestSupport
 import Testing
 
 @Suite struct DictionaryArgumentTests {
-    /// What the daemon calls in applications: it is they who read those dictionaries.
+    /// Methods that the daemon calls in applications: the applications read those dictionaries.
     private static let ofApplications = [
         BTCallName.Interface.callProvider, BTCallName.Interface.contactResolver, BTCallName.Interface.audioConfigurator,
     ]
 
-    @Test func `Every method of the daemon that takes a dictionary says which entries`() throws {
+    @Test func `Every daemon method with a dictionary argument lists its entries`() throws {
         let files = try FileManager.default.contentsOfDirectory(atPath: InterfaceFile.directory.path())
         let interfaces = files.filter { $0.hasSuffix(".xml") }.map { String($0.dropLast(4)) }
         var declared: Set<String> = []
@@ -24,12 +24,12 @@ import Testing
     }
 
     @Test(arguments: DictionaryArgument.all.map(\.member))
-    func `The page of a method names every entry that it takes`(member: String) throws {
+    func `The page of a method names every accepted entry`(member: String) throws {
         for taken in DictionaryArgument.all where taken.member == member {
             let page = try String(
                 contentsOf: InterfaceFile.directory.appending(path: "\(taken.interface).md"), encoding: .utf8)
             let section = try Self.section(of: member, in: page)
-            // Where another method's list is referred to, both are looked through.
+            // A section that refers to another method's options includes that method's section.
             let other = section.firstMatch(of: /options of `(\w+)`|options are those of `(\w+)`/)
             let name = (other?.1 ?? other?.2).map { String($0) }
             let text = try section + (name.map { try Self.section(of: $0, in: page) } ?? "")
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// From the method's own line to the next one's.
+    /// The section from the method's own line to the next method's.
     private static func section(of member: String, in page: String) throws -> Substring {
         let start = try #require(page.firstRange(of: "\n`\(member)` `(") ?? page.firstRange(of: "\n### `\(member)("))
         let rest = page[start.upperBound...]
@@ -48,7 +48,7 @@ import Testing
         return rest[..<end]
     }
 
-    @Test func `An unknown entry is named with what was perhaps meant, and with what is accepted`() {
+    @Test func `The refusal of an unknown entry names the closest and the accepted entries`() {
         func message(_ values: [String: Value], _ accepted: DictionaryArgument) -> String? {
             do throws(APIError) {
                 _ = try Fields(.vardict(values), accepted)

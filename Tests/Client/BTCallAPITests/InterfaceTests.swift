@@ -125,7 +125,7 @@ import Testing
     ]
 
     @Test(arguments: names.map(\.interface))
-    func `Every name in code is in the interface file, and the reverse`(interface: String) throws {
+    func `Every name in code is in the interface file, and vice versa`(interface: String) throws {
         let members = Self.names.filter { $0.interface == interface }.flatMap(\.members)
         #expect(Set(members) == (try InterfaceFile(interface)).members)
     }
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: names.map(\.interface))
-    func `The reference page names every member of its interface with its signature, and every error is known`(
+    func `The reference page names every member of its interface with its signature, and only known errors`(
         interface: String
     ) throws {
         let file = try InterfaceFile(interface)

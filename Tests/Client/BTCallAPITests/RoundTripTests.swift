@@ -4,7 +4,7 @@ import DBus
 import Testing
 
 @Suite struct RoundTripTests {
-    /// The values as they come from the bus: each in its variant.
+    /// The values as received from the bus: each in its variant.
     private func received(_ values: [String: Value]) throws -> Fields {
         try Fields(.variant(.vardict(values)), of: "test")
     }
@@ -17,14 +17,14 @@ import Testing
             category: "headset")
     }
 
-    @Test func `Levels are read as they were written, and none is nil`() throws {
+    @Test func `Levels are decoded as encoded, and none as nil`() throws {
         let levels = LevelsDescription(heard: .init(peak: -3, rms: -12.5), said: .init(peak: -96, rms: -96))
         #expect(try LevelsDescription(received(levels.fields)) == levels)
         #expect(try LevelsDescription(received([:])) == nil)
         #expect(throws: APIError.self) { try LevelsDescription(self.received(["heardPeak": "loud"])) }
     }
 
-    @Test func `A device is read as it was written`() throws {
+    @Test func `A device is decoded as encoded`() throws {
         let headset = try headset()
         #expect(try DeviceDescription(received(headset.fields)) == headset)
         var able = headset
@@ -48,7 +48,7 @@ import Testing
         #expect(earpiece.fields["battery"] == nil && earpiece.fields["address"] == nil)
     }
 
-    @Test func `The router's state is read as it was written`() throws {
+    @Test func `The router's state is decoded as encoded`() throws {
         let state = RouterState(
             isStarted: true, preferred: .bluetooth, defaultDevice: .earpiece, selected: .bluetooth,
             activeRoute: .earpiece, pending: try headset().device, mode: "hfp", codec: "mSBC", reason: "callStarted",
@@ -57,7 +57,7 @@ import Testing
         #expect(try RouterState(received(RouterState().properties)) == RouterState())
     }
 
-    @Test func `An explanation is read as it was written`() throws {
+    @Test func `An explanation is decoded as encoded`() throws {
         var explanation = ExplanationDescription(
             chosen: .earpiece, level: "default", reason: "linkSilent",
             levels: [
@@ -74,14 +74,14 @@ import Testing
     }
 
     @Test(arguments: CallDescription.State.allCases)
-    func `A call is read as it was written in every state`(state: CallDescription.State) throws {
+    func `A call is decoded as encoded in every state`(state: CallDescription.State) throws {
         let call = CallDescription(
             id: "6ba7b810-9dad-11d1-80b4-00c04fd430c8", state: state, direction: .outgoing, number: "5550100",
             name: nil, provider: "phone", index: 2, startedAt: 1_700_000_000_123)
         #expect(try CallDescription(received(call.properties)) == call)
     }
 
-    @Test func `A call's link and quality are read as they were written`() throws {
+    @Test func `A call's link and quality are decoded as encoded`() throws {
         var call = CallDescription(id: "1", state: .active, direction: .incoming, provider: "phone", index: 1)
         call.link = .init(device: .headset(BluetoothAddress(value: 1)), handle: 42, codec: "mSBC", packetBytes: 60)
         call.ssrcs = [0, .max]
@@ -110,7 +110,7 @@ import Testing
         #expect(try CallDescription(received(call.properties)) == call)
     }
 
-    @Test func `The manager's problems, a headset, a format and options are read as they were written`() throws {
+    @Test func `The manager's problems, a headset, a format and options are decoded as encoded`() throws {
         let manager = ManagerDescription(
             version: "1.0", state: .activating,
             problems: [ProblemDescription(id: "adapter", what: "no Bluetooth adapter", remedy: "plug one in")])
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: SettingDescription.Effect.allCases, SettingDescription.Origin.allCases)
-    func `A setting is read as it was written`(
+    func `A setting is decoded as encoded`(
         effect: SettingDescription.Effect, origin: SettingDescription.Origin
     ) throws {
         let setting = SettingDescription(
@@ -147,7 +147,7 @@ import Testing
         #expect(try SettingDescription(received(setting.fields)) == setting)
     }
 
-    @Test func `Quirks and their explanation are read as they were written`() throws {
+    @Test func `Quirks and their explanation are decoded as encoded`() throws {
         var row = QuirkDescription(
             name: "slow", origin: .admin, line: 3, state: .off, expires: "2027-01-01", conditions: ["address = 00"],
             effects: ["setUpSeconds = 30"], advice: "wait", reference: "here", reason: "slow")
@@ -174,7 +174,7 @@ import Testing
         #expect(try QuirksExplanationDescription(received(explanation.fields)) == explanation)
     }
 
-    @Test func `Statistics are read as they were written`() throws {
+    @Test func `Statistics are decoded as encoded`() throws {
         var statistics = AudioStatistics()
         statistics.isRealtime = true
         statistics.cardQueueMs = 50
@@ -197,7 +197,7 @@ import Testing
         #expect(try AudioStatistics(received(statistics.fields)) == statistics)
     }
 
-    @Test func `No dictionary says -1 or an empty text for what is not known`() throws {
+    @Test func `No dictionary contains -1 or an empty string for an unknown value`() throws {
         let address = BluetoothAddress(value: 0x1234)
         let log = CallLogDescription(
             id: nil, direction: .incoming, number: nil, name: nil, provider: "phone", began: 1, answered: nil, ended: 2,
@@ -223,14 +223,14 @@ import Testing
         #expect(log.fields["answered"] == nil)
     }
 
-    @Test func `What is added later is left alone, and what may be missing has its default`() throws {
+    @Test func `Unknown entries are ignored, and missing optional ones get their default`() throws {
         let options = try ProviderOptions(received(["future": .bool(true)]))
         #expect(options == ProviderOptions(name: "unnamed"))
         let device = try DeviceDescription(received(["device": "earpiece", "available": true]))
         #expect(device == DeviceDescription(device: .earpiece, name: "", isAvailable: true))
     }
 
-    @Test func `A wrong type, a missing entry and a wrong word are named with what would be right`() throws {
+    @Test func `A wrong type, a missing entry and a wrong word are refused with what is accepted`() throws {
         func message(_ body: () throws -> Void) -> String? {
             do {
                 try body()
@@ -284,17 +284,17 @@ import Testing
     }
 
     @Test(arguments: ["", "Earpiece", "bluetooth:", "bluetooth:AA:BB:CC:DD:EE", "bluetooth AA:BB:CC:DD:EE:FF", "sco"])
-    func `What is no device word is refused`(text: String) {
+    func `A text that is not a device word is refused`(text: String) {
         #expect(DeviceWord(text) == nil)
     }
 
-    @Test func `The kind and the address of a word`() {
+    @Test func `A device word has a kind, and a headset's has an address`() {
         #expect(DeviceWord("bluetooth:aa:bb:cc:dd:ee:0f")?.kind == "bluetooth")
         #expect(DeviceWord("bluetooth:aa:bb:cc:dd:ee:0f")?.address == BluetoothAddress(value: 0xAABB_CCDD_EE0F))
         #expect(DeviceWord("bluetooth")?.address == nil)
     }
 
-    @Test func `A call's path has its id with underscores, and gives it back`() {
+    @Test func `A call's path contains its id with underscores, and converts back to it`() {
         let id = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
         let path = "/org/btcall/calls/6ba7b810_9dad_11d1_80b4_00c04fd430c8"
         #expect(BTCallPath.call(id) == path)
@@ -307,11 +307,11 @@ import Testing
         "/org/btcall/calls/6ba7b810_9dad_11d1_80b4_00c04fd430c8/x",
         "/org/btcall/calls/6ba7b810_9dad_11d1_80b4_00c04fd430cg",
     ])
-    func `Other paths are no call's`(path: String) {
+    func `Other paths are not a call's`(path: String) {
         #expect(BTCallPath.callID(at: path) == nil)
     }
 
-    @Test func `A headset's path has its address, and gives it back`() {
+    @Test func `A headset's path contains its address, and converts back to it`() {
         let address = BluetoothAddress(value: 0xAABB_CCDD_EE0F)
         #expect(BTCallPath.headset(address) == "/org/btcall/headsets/AA_BB_CC_DD_EE_0F")
         #expect(BTCallPath.headsetAddress(at: BTCallPath.headset(address)) == address)
@@ -319,13 +319,13 @@ import Testing
     }
 
     @Test(arguments: APIError.Code.allCases)
-    func `Every error has a name on the bus, and is read back from it`(code: APIError.Code) {
+    func `Every error has a name on the bus, and is decoded from it`(code: APIError.Code) {
         let error = APIError(code, "because")
         #expect(error.name == "org.btcall.Error.\(code.rawValue)")
         #expect(APIError(error.busError) == error)
     }
 
-    @Test func `An error of the daemon's that is not known here keeps its words, and others are not taken`() {
+    @Test func `An unknown error of the daemon keeps its message, and foreign errors are not decoded`() {
         let unknown = APIError(BusError(name: "org.btcall.Error.TooHot", message: "cool it"))
         #expect(unknown == APIError(.fault, "cool it"))
         #expect(APIError(BusError.noReply("late")) == nil)

@@ -8,7 +8,7 @@ import Testing
         BusError.Name.serviceUnknown, BusError.Name.nameHasNoOwner, "org.freedesktop.DBus.Error.Spawn.ChildExited",
         "org.freedesktop.systemd1.NoSuchUnit",
     ])
-    func `A daemon that is not there is one error, whatever the bus calls it`(name: String) {
+    func `An absent daemon is one error, under any of the bus's names`(name: String) {
         let error = BridgeError(BusError(name: name, message: "?"), on: .system)
         #expect(error.code == .notRunning)
         #expect(
@@ -16,13 +16,13 @@ import Testing
                 == "btcalld is not running on the system bus: start it with `systemctl start btcalld`")
     }
 
-    @Test func `The daemon's own errors keep their words`() {
+    @Test func `The daemon's own errors keep their messages`() {
         let error = BridgeError(BusError(name: "org.btcall.Error.Unavailable", message: "not there"), on: .system)
         #expect(error.code == .unavailable && error.message == "not there")
         #expect(error.name == "org.btcall.Error.Unavailable")
     }
 
-    @Test func `A call whose object is gone is no such call`() {
+    @Test func `A call without an object is an unknown call`() {
         #expect(BridgeError(.unknownObject("no object"), on: .system).code == .noSuchCall)
     }
 

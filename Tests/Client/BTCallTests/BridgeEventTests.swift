@@ -72,7 +72,7 @@ import Testing
                 == [.stateChanged(.active), .problemsChanged([BridgeProblem(problem)])])
     }
 
-    @Test func `What does not have the promised shape is no event`() {
+    @Test func `A signal without the promised shape is not an event`() {
         #expect(events("/x", BTCallName.Interface.router, "RouteChanged", ["none"]) == [])
         #expect(events("/x", BTCallName.Interface.router, "RouteChanged", ["none", "radio", "x"]) == [])
         #expect(events("/x", BTCallName.Interface.headset, "ButtonPressed", ["x"]) == [])
@@ -83,7 +83,7 @@ import Testing
 }
 
 extension BridgeEventTests {
-    @Test func `What concerns voice processing becomes events`() {
+    @Test func `Changes of voice processing become events`() {
         func events(_ interface: String, _ member: String, _ arguments: [Value]) -> [BridgeEvent] {
             BridgeEvent.events(
                 of: BusSignal(

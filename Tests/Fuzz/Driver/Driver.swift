@@ -1,7 +1,7 @@
 import Glibc
 
-/// What libFuzzer calls. The target is named by the environment variable BTCALL_FUZZ; what the target's own code keeps
-/// from one input to the next is added up, and more than a megabyte is a failure like a crash.
+/// Entry points for libFuzzer. The environment variable BTCALL_FUZZ names the target. Memory that the target's own code
+/// keeps from one input to the next is summed, and more than a megabyte is a failure like a crash.
 private enum Driver {
     nonisolated(unsafe) static var target = FuzzTarget.all[0]
     nonisolated(unsafe) static var inputs = 0
@@ -37,7 +37,7 @@ public func testOneInput(_ data: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     return 0
 }
 
-/// On its own, so that all of it is freed when it returns.
+/// A function of its own, so that everything is freed when it returns.
 @inline(never)
 private func run(_ input: [UInt8]) {
     do {
@@ -51,7 +51,7 @@ private func report() {
     print("kept: \(Driver.kept) bytes after \(Driver.inputs) inputs")
 }
 
-/// A trap, which libFuzzer takes for a crash and keeps the input of.
+/// A trap: libFuzzer treats it as a crash and keeps the input.
 private func fail(_ reason: String) -> Never {
     print("BROKEN: \(reason)")
     fflush(nil)

@@ -2,7 +2,7 @@ import BluetoothTypes
 import HandsFree
 import Telephony
 
-/// Bytes of a headset: the reader however they are cut, the parser and its parameters, and what the gateway answers.
+/// Bytes from a headset: the reader with any split, the parser and its parameters, and the gateway's answer.
 enum ATTarget {
     static func run(_ input: [UInt8]) throws(BrokenRule) {
         let inputs = try read(input)
@@ -25,14 +25,14 @@ enum ATTarget {
         try require(parts == inputs, "byte by byte gives the same lines")
         try require(single.keptBytes == whole.keptBytes, "byte by byte keeps the same")
         var cut = ATReader()
-        // Where is up to the input.
+        // The input decides the position.
         let position = bytes.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF } % (bytes.count + 1)
         try require(
             cut.read(bytes[..<position]) + cut.read(bytes[position...]) == inputs, "cut at \(position) it is the same")
         return inputs
     }
 
-    /// The same, worked out line by line.
+    /// The expected result, computed line by line.
     private static func lines(_ bytes: [UInt8]) -> [ATReader.Input] {
         var result: [ATReader.Input] = []
         let raw = bytes.split(separator: 0x0D, omittingEmptySubsequences: false)
@@ -72,7 +72,7 @@ enum ATTarget {
         try checkFields(command.parameters)
     }
 
-    /// The parts put together are the line.
+    /// The parts put together give the line.
     private static func checkSpelling(_ command: ATCommand, _ line: [UInt8]) throws(BrokenRule) {
         let rest = command.parameters.rest
         let name = Array(command.name.utf8)
@@ -125,7 +125,7 @@ enum ATTarget {
         try checkList(parameters, fields.count)
     }
 
-    /// - Parameter value: what it must be; nil: not a number.
+    /// - Parameter value: the expected value; nil: not a number.
     private static func checkNumber(
         _ numbers: inout ATParameters, _ field: ArraySlice<UInt8>, _ value: Int?
     ) throws(BrokenRule) {
@@ -148,7 +148,7 @@ enum ATTarget {
         }
     }
 
-    /// At the commas outside quotes.
+    /// Splits at the commas outside quotes.
     private static func split(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
         guard !bytes.isEmpty else { return [] }
         var fields: [ArraySlice<UInt8>] = []
@@ -186,7 +186,7 @@ enum ATTarget {
         Call(id: CallID(2), provider: "p", direction: .incoming, state: .held, index: 2),
     ])
 
-    /// Every command gets one final result code, any other line nothing; what comes before the code is well formed.
+    /// Every command gets one final result code, any other line nothing; everything before the code is well formed.
     private static func answer(_ bytes: [UInt8]) throws(BrokenRule) {
         let lines = bytes.split(separator: 0x0D, omittingEmptySubsequences: false).dropLast()
         guard !lines.isEmpty else { return }

@@ -2,8 +2,8 @@ import BaresipControl
 import BluetoothTypes
 import Telephony
 
-/// What listens where baresip should be: its bytes in one piece and one by one; each call that it tells of is asked for
-/// something.
+/// Bytes from the other end of baresip's connection, in one piece and one by one; each reported call then receives a
+/// request.
 enum BaresipTarget {
     static func run(_ input: [UInt8]) throws(BrokenRule) {
         let whole = try play([input])
@@ -11,7 +11,7 @@ enum BaresipTarget {
         try require(whole == bytes, "the cut of the stream matters: \(whole) and \(bytes)")
     }
 
-    /// - Returns: all that the follower did.
+    /// - Returns: all actions of the follower.
     private static func play(_ pieces: [[UInt8]]) throws(BrokenRule) -> [BaresipFollower.Action] {
         let start = Instant(nanoseconds: 0)
         var follower = BaresipFollower()
@@ -27,7 +27,7 @@ enum BaresipTarget {
             done += follower.request(requests[asked % requests.count], id: .init(UInt64(asked)), at: start)
             asked += 1
         }
-        // The same again: what is waited for now is answered.
+        // The same again: now it answers pending commands.
         for piece in pieces { done += follower.received(piece, at: start) }
         if let deadline = follower.deadline {
             try require(deadline > start, "nothing is due at once")

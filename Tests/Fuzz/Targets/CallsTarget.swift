@@ -2,9 +2,10 @@ import BluetoothTypes
 import HandsFree
 import Telephony
 
-/// The call table between providers and two headsets: any order of reports, requests, answers and departures.
+/// The call table between providers and two headsets: reports, requests, answers and departures in any order.
 ///
-/// An input is two bytes, the configuration, and then steps (`CallsWorld.step`); bytes below 0x80 are what a headset says.
+/// An input consists of two bytes for the configuration, and then steps (`CallsWorld.step`); bytes below 0x80 are sent by a
+/// headset.
 enum CallsTarget {
     static func run(_ input: [UInt8]) throws(BrokenRule) {
         var steps = StepReader(input)
@@ -32,18 +33,18 @@ private struct CallsWorld {
     private struct Headset {
         var gateway: AudioGateway
         var view: HeadsetView
-        /// Calls changed while it did not want to hear of them.
+        /// Whether calls changed while it had disabled their indicators.
         var isBehind = false
     }
 
     private var table: CallTable
     private var headsets: [Headset] = []
     private var now = Instant.zero
-    /// The calls as the actions tell them.
+    /// The calls as reported by the actions.
     private var told: [CallID: Call] = [:]
     private var used: Set<CallID> = []
     private var asked: [ProviderActionID] = []
-    /// Open requests, and whose they are; nil: the client's.
+    /// Open requests by their origin; nil for the client's.
     private var open: [CallRequestID: (headset: Int, id: GatewayRequestID)?] = [:]
     private var lastRequest: UInt64 = 0
     private let names = ["a", "b"]
@@ -184,7 +185,7 @@ private struct CallsWorld {
         try apply(table.request(request, id: id))
     }
 
-    /// What the shell does: calls first, then what was asked for is answered.
+    /// Performs actions like the shell: calls first, then answers to requests.
     private mutating func apply(_ actions: [CallTable.Action]) throws(BrokenRule) {
         var completed: [(asker: (headset: Int, id: GatewayRequestID)?, outcome: CallRequestOutcome)] = []
         for action in actions {

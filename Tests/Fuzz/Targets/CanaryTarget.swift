@@ -1,4 +1,4 @@
-/// Makes the mistakes that a run must notice, each for the input that is its name; `Tests/Fuzz/fuzz --check`.
+/// Makes mistakes that a run must detect, each for the input named after it; `Tests/Fuzz/fuzz --check`.
 enum CanaryTarget {
     private final class Ring {
         var next: Ring?

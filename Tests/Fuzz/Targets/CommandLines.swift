@@ -1,7 +1,7 @@
 import HandsFree
 
-/// Which lines of a headset get a final result code: commands and what is too long; an empty one until the headset has sent
-/// something that is no command.
+/// Decides which lines from a headset get a final result code: commands and overlong lines; an empty line until the headset
+/// has sent a line that is not a command.
 struct CommandLines {
     let isHeadsetProfile: Bool
     private var isTalkative = false

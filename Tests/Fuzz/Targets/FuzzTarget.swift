@@ -1,10 +1,10 @@
-/// One thing that is fuzzed: what is done with an input, and what must hold meanwhile.
+/// A fuzzed component: the use of an input, and the rules that must hold meanwhile.
 ///
 /// A target is a file here, a folder `corpus/NAME`, and an entry in `all`; see README.md.
 struct FuzzTarget: Sendable {
-    /// As the runner and the folders have it.
+    /// Name for the runner and the folders.
     let name: String
-    /// Throws the rule that does not hold. A trap is found as well.
+    /// Throws the rule that is broken. A trap is detected, too.
     let run: @Sendable ([UInt8]) throws(BrokenRule) -> Void
 
     static let all = [
@@ -15,11 +15,11 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "baresip", run: BaresipTarget.run),
         FuzzTarget(name: "json", run: JSONTarget.run),
     ]
-    /// Not among the others: it fails.
+    /// Not in `all`: it fails.
     static let canary = FuzzTarget(name: "canary", run: CanaryTarget.run)
 }
 
-/// What must hold and does not.
+/// A rule that does not hold.
 struct BrokenRule: Error, CustomStringConvertible {
     let description: String
 
@@ -28,7 +28,7 @@ struct BrokenRule: Error, CustomStringConvertible {
     }
 }
 
-/// - Parameter rule: what must hold, with the values that it does not hold for.
+/// - Parameter rule: the rule, with the values that violate it.
 func require(_ holds: Bool, _ rule: @autoclosure () -> String) throws(BrokenRule) {
     guard holds else { throw BrokenRule(rule()) }
 }

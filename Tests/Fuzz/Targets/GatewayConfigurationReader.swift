@@ -1,7 +1,7 @@
 import BluetoothTypes
 import HandsFree
 
-/// How the gateway of an input is configured; five zeroes are the standard gateway.
+/// Reads the gateway's configuration from an input; five zeroes give the default gateway.
 enum GatewayConfigurationReader {
     static func read(_ steps: inout StepReader) -> AudioGatewayConfiguration {
         var configuration = AudioGatewayConfiguration()

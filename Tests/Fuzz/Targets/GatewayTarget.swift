@@ -1,9 +1,9 @@
-/// The whole gateway over dialogues: an input is a header of five bytes, the configuration, and then steps.
+/// The whole gateway over dialogues: an input consists of five bytes for the configuration, and then steps.
 ///
-/// Bytes below 0x80 are what the headset sends, so that an input reads like a dialogue; 0x80 and above are what else happens
-/// (`GatewayWorld.step`), with their operands behind them. Bytes of the headset are delivered when something else happens.
+/// Bytes below 0x80 are sent by the headset, so that an input reads like a dialogue; 0x80 and above are other events
+/// (`GatewayWorld.step`), followed by their operands. The headset's bytes are delivered at the next other event.
 enum GatewayTarget {
-    /// What one input can make the headset send in all.
+    /// Most bytes that one input makes the headset send.
     private static let byteLimit = 3000
 
     static func run(_ input: [UInt8]) throws(BrokenRule) {
@@ -22,7 +22,7 @@ enum GatewayTarget {
                 text.append(steps.byte())
                 total += 1
             case 0xFE:
-                // The same again and again: what is too long, and what is too much.
+                // The same text repeated: for overlong lines and large amounts.
                 let count = min(steps.below(256) * text.count, byteLimit)
                 text = (0..<count).map { text[$0 % text.count] }
                 total += count

@@ -2,7 +2,7 @@ import BluetoothTypes
 import HandsFree
 import Telephony
 
-/// What can happen besides bytes, by the first byte of the step (README.md has the table).
+/// Events other than bytes, by the first byte of the step (README.md has the table).
 extension GatewayWorld {
     mutating func step(_ kind: UInt8, _ steps: inout StepReader) throws(BrokenRule) {
         switch kind {
@@ -48,7 +48,7 @@ extension GatewayWorld {
                 return []
             }
         case 0x92:
-            // Nobody waits for this one.
+            // An unknown request.
             let id = GatewayRequestID(UInt32(steps.byte()) &+ 1000)
             try both { [now] gateway in gateway.requestCompleted(id, .done, at: now) }
         case 0x93: try both { [now] gateway in gateway.deadlineReached(at: now) }
@@ -81,7 +81,7 @@ extension GatewayWorld {
             link = .open
             try both { [now] gateway in gateway.audioOpened(codec, at: now) }
         case .closing(isHalf: true):
-            // It came up while the order to close it was on its way.
+            // It opened while the order to close it was on its way.
             link = .closing(isHalf: false)
             try both { [now] gateway in gateway.audioOpened(.cvsd, at: now) }
         case .idle, .open, .closing(isHalf: false): break
@@ -122,7 +122,7 @@ extension GatewayWorld {
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A count, then for each call what it is and whose. Two calls have neither the same index nor the same name.
+    /// Reads a count, then for each call its state and number. Two calls have neither the same index nor the same name.
     private func snapshot(_ steps: inout StepReader) -> CallSnapshot {
         var list: [Call] = []
         for _ in 0..<steps.below(8) {

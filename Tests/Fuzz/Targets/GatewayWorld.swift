@@ -2,17 +2,17 @@ import BluetoothTypes
 import HandsFree
 import Telephony
 
-/// All around one gateway: a headset, calls, the audio link, somebody who carries requests out, and time. What a shell does
-/// with the actions is done here, and after every step the rules are checked. A second gateway hears the same byte by byte
-/// and has to do the same.
+/// The environment of one gateway: a headset, calls, the audio link, the executor of requests, and time. It performs the
+/// actions like a shell, and checks the rules after every step. A second gateway receives the same input byte by byte and
+/// must do the same.
 struct GatewayWorld {
-    /// The audio link as the adapter has it.
+    /// State of the audio link at the adapter.
     enum Link: Hashable {
         case idle
         case opening(VoiceCodec)
         case accepting(VoiceCodec)
         case open
-        /// - Parameter isHalf: it was not open yet.
+        /// - Parameter isHalf: whether it was not open yet.
         case closing(isHalf: Bool)
     }
 
@@ -31,7 +31,7 @@ struct GatewayWorld {
     private(set) var deadline: Instant?
     private var closeReason: AudioGateway.CloseReason?
     private var lastRing: Instant?
-    /// The headset opens the link; the gateway has to say what to do.
+    /// Whether the headset opens the link; the gateway must respond.
     private var isOffered = false
 
     init(configuration: AudioGatewayConfiguration) {
@@ -51,7 +51,7 @@ struct GatewayWorld {
         }
     }
 
-    /// The connection is lost, if it is there, and the headset connects anew. The calls stay.
+    /// Drops the connection, if there is one, and reconnects the headset. The calls stay.
     mutating func reconnect() throws(BrokenRule) {
         if gateway.isOpen {
             let actions = gateway.connectionLost()
@@ -72,7 +72,7 @@ struct GatewayWorld {
 
     // MARK: Inputs
 
-    /// The headset sends these bytes.
+    /// Sends these bytes from the headset.
     mutating func say(_ bytes: [UInt8]) throws(BrokenRule) {
         guard !bytes.isEmpty else { return }
         view.say(bytes)
@@ -83,14 +83,14 @@ struct GatewayWorld {
         try take(whole)
     }
 
-    /// Anything else happens, to both gateways.
+    /// Passes any other input to both gateways.
     mutating func both(_ input: (inout AudioGateway) -> [AudioGateway.Action]) throws(BrokenRule) {
         let first = input(&gateway)
         try compare(first, input(&twin))
         try take(first)
     }
 
-    /// Only of deadlines there may be more, one for each piece.
+    /// The second gateway may set more deadlines, one for each piece.
     private func compare(
         _ whole: [AudioGateway.Action], _ parts: [AudioGateway.Action]
     ) throws(BrokenRule) {
@@ -109,7 +109,7 @@ struct GatewayWorld {
         try require(last(parts) == final, "byte by byte the deadline is \(String(describing: last(parts)))")
     }
 
-    /// Time passes. Deadlines are kept to the instant, or all at the end.
+    /// Advances the time. Deadlines are kept exactly, or all fire at the end.
     mutating func pass(_ duration: Duration, isLate: Bool) throws(BrokenRule) {
         let end = now.advanced(by: duration)
         if isLate { now = end }
@@ -167,7 +167,7 @@ struct GatewayWorld {
             case .closeConnection(let reason):
                 closeReason = reason
                 try checkClose(reason)
-                // What it was asked for has nobody to be told to.
+                // Nobody is left to receive the answer.
                 pending = nil
             case .fault(let reason): throw BrokenRule("fault: \(reason)")
             }
@@ -176,7 +176,7 @@ struct GatewayWorld {
         try check()
     }
 
-    /// What the headset may ask for.
+    /// Checks a request that the headset may make.
     private func check(_ request: CallRequest) throws(BrokenRule) {
         switch request {
         case .responseAndHold: return
@@ -282,7 +282,8 @@ struct GatewayWorld {
         view.known[indicator].map { $0 != values[indicator] } ?? false
     }
 
-    /// Whoever is told is up to date, but for what changed while he was not (docs/inside/Gateway.md rule 1).
+    /// Every headset with indicator reporting is up to date, except for changes while reporting was off
+    /// (docs/inside/Gateway.md rule 1).
     private mutating func checkIndicators() throws(BrokenRule) {
         let isSimple = configuration.virtualCall == .never && !configuration.responseAndHold
         for indicator in Indicator.allCases where isSimple || !indicator.isMandatory {

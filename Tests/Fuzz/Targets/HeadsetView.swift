@@ -1,28 +1,28 @@
 import BluetoothTypes
 import HandsFree
 
-/// What a headset that keeps to the profile knows of the gateway: what it sent and what it heard, and nothing else.
-/// It finds fault with lines that must not come, or not now (docs/inside/Gateway.md).
+/// The gateway as seen by a headset that follows the profile: knows only what it sent and received. Detects lines that must
+/// not come, or not now (docs/inside/Gateway.md).
 struct HeadsetView {
     let configuration: AudioGatewayConfiguration
-    /// The event came, and so did the reply before it.
+    /// Whether the event came, after its reply.
     private(set) var isEstablished = false
-    /// Lines that have to get a final result code and have none.
+    /// Lines that must get a final result code and have none yet.
     private(set) var unanswered: ArraySlice<ATReader.Input> = []
-    /// Lines of the answer to the first of them came.
+    /// Whether lines of the answer to the first of them have come.
     private var isAnswering = false
-    /// A request is being worked on.
+    /// Whether a request is in progress.
     var isWaiting = false
     private(set) var known: [Indicator: Int] = [:]
     private(set) var isReporting = false
     private(set) var deactivated: Set<Indicator> = []
     private(set) var features: HandsFreeFeatures
-    /// What the codecs are agreed on, by AT+BCS and its OK.
+    /// The codec agreed by AT+BCS and its OK.
     private(set) var agreed: VoiceCodec?
     private(set) var offered: [VoiceCodec]?
-    /// All lines, also those that get no answer.
+    /// All lines, including those without an answer.
     private(set) var linesSaid = 0
-    /// It has said when it wants a ring tone in the link.
+    /// Whether the headset has sent its ring tone policy.
     private(set) var hasRingPolicy = false
     private var reader = ATReader()
     private var commands: CommandLines
@@ -42,7 +42,7 @@ struct HeadsetView {
         inbandRing = configuration.effectiveFeatures.contains(.inbandRing)
     }
 
-    /// Whether a change of the indicator is to be told.
+    /// Whether a change of the indicator must be reported.
     func isReported(_ indicator: Indicator) -> Bool {
         isEstablished && isReporting && (indicator.isMandatory || !deactivated.contains(indicator))
     }
@@ -64,7 +64,7 @@ struct HeadsetView {
         isEstablished = true
     }
 
-    /// After every step: all that could be answered is.
+    /// After every step: every line that could be answered has been.
     func rest() throws(BrokenRule) {
         try require(!isAnswering, "an answer has an end")
         guard isWaiting else {
@@ -91,7 +91,7 @@ struct HeadsetView {
         case .indicatorValues(let values):
             try answer(code)
             for indicator in Indicator.allCases { known[indicator] = values[indicator] }
-        // The same line asked for and unasked.
+        // The same line as an answer and unsolicited.
         case .hfIndicator where mayAnswer("+BIND"), .responseAndHold where mayAnswer("+BTRH"): break
         case .indicator, .ring, .noCarrier, .callerIdentification, .callWaiting, .speakerVolume, .microphoneVolume,
             .headsetSpeakerVolume, .headsetMicrophoneVolume, .codec, .inbandRing, .voiceRecognition, .hfIndicator,
@@ -105,7 +105,7 @@ struct HeadsetView {
         isAnswering = true
     }
 
-    /// Whether the line that is to be answered reads these values.
+    /// Whether the line to be answered reads these values.
     private func mayAnswer(_ name: String) -> Bool {
         guard case .line(let line)? = unanswered.first, let command = try? ATCommand(line: line) else { return false }
         return command.name == name && command.form == .read && !isWaiting
@@ -123,7 +123,7 @@ struct HeadsetView {
         do throws(ATSyntaxError) { try take(command) } catch { throw BrokenRule("OK for \(command)") }
     }
 
-    /// What the headset has now told the gateway.
+    /// Updates the view with a command from the headset.
     private mutating func take(_ command: ATCommand) throws(ATSyntaxError) {
         var parameters = command.parameters
         switch command.name {
@@ -157,7 +157,7 @@ struct HeadsetView {
         switch code {
         case .indicator(let indicator, let value):
             try require(isReported(indicator), "not wanted: \(code)")
-            // The one value that says something new when it stays: active and held have changed places.
+            // The one value that is news when unchanged: active and held have swapped.
             try require(known[indicator] != value || code == .indicator(.callHeld, 1), "known already: \(code)")
             known[indicator] = value
         case .callerIdentification:

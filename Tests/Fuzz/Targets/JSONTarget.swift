@@ -1,7 +1,7 @@
 import JSONText
 
-/// A text of JSON, read with all rules: what is read is the same when it was written and read again, and what a stricter rule takes,
-/// a wider one takes as well.
+/// A JSON text, read with all rules: a value is the same after being written and read again, and a wider rule accepts what a
+/// stricter one accepts.
 enum JSONTarget {
     private static let narrow = JSONRules(bytes: 200, depth: 4, numberLength: 8)
 

@@ -1,8 +1,8 @@
 import HandsFree
 
-/// What every line to a headset must be, whatever the outside put into it (HFP 1.9 §4.34.1, 3GPP TS 27.007 §4).
+/// Rules for every line to a headset, regardless of its input (HFP 1.9 §4.34.1, 3GPP TS 27.007 §4).
 enum LineRules {
-    /// The longest line in bytes: names and numbers are cut before.
+    /// Longest line in bytes: names and numbers are truncated before.
     static let limit = 200
 
     static func check(_ code: ATResultCode) throws(BrokenRule) {
@@ -20,7 +20,7 @@ enum LineRules {
         try checkQuotes(text)
     }
 
-    /// A string begins after what separates and ends before it: no quote can stand inside.
+    /// A string begins after a separator and ends before one: it contains no quote.
     private static func checkQuotes(_ text: ArraySlice<UInt8>) throws(BrokenRule) {
         var isQuoted = false
         for index in text.indices where text[index] == UInt8(ascii: "\"") {

@@ -2,7 +2,7 @@ import BluetoothTypes
 import Configuration
 import HandsFree
 
-/// A quirks file: rows, or what is wrong with it; the rows are then held against headsets.
+/// A quirks file: rows, or an error; the rows are then matched against headsets.
 enum QuirksTarget {
     static func run(_ input: [UInt8]) throws(BrokenRule) {
         guard let shipped = try read(input, .shipped), let overlay = try read(input, .admin) else { return }

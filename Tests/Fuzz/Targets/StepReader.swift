@@ -1,4 +1,4 @@
-/// Takes an input of the fuzzer apart; at its end everything is zero.
+/// Reads a fuzzer's input piece by piece; after its end everything is zero.
 struct StepReader {
     private var rest: ArraySlice<UInt8>
 
@@ -14,7 +14,7 @@ struct StepReader {
 
     mutating func flag() -> Bool { byte() & 1 == 1 }
 
-    /// A length, 0…`limit`, and as many bytes.
+    /// Reads a length, 0…`limit`, and as many bytes.
     mutating func bytes(limit: Int) -> [UInt8] {
         let part = rest.prefix(below(limit + 1))
         rest = rest.dropFirst(part.count)

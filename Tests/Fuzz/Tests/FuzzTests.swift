@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What fuzzing found stays: every kept input is run again, those that broke something one by one.
+/// Runs every kept input again, those that once broke a rule one by one.
 @Suite struct FuzzTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
 
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: inputs("crashes"))
-    func `what broke something once breaks nothing any more`(_ input: Input) {
+    func `an input that broke a rule once breaks none any more`(_ input: Input) {
         #expect(throws: Never.self) { try input.run() }
     }
 
@@ -46,13 +46,13 @@ import Testing
         #expect(sizes.reduce(0, +) < 200_000)
     }
 
-    @Test func `a rule that is broken is thrown`() {
+    @Test func `a broken rule is thrown`() {
         #expect(throws: BrokenRule.self) { try FuzzTarget.canary.run(Array("rule".utf8)) }
     }
 
-    /// libFuzzer gives up when a line is not a comment or a quoted token.
+    /// libFuzzer gives up when a line is neither a comment nor a quoted token.
     @Test(arguments: ["at", "baresip", "json", "quirks"])
-    func `the dictionary is one`(_ name: String) throws {
+    func `every dictionary has valid lines`(_ name: String) throws {
         let text = try String(contentsOf: Self.folder.appending(path: "\(name).dict"), encoding: .utf8)
         let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
         #expect(lines.count > 30)

@@ -2,12 +2,12 @@ import BTCallAPI
 import Foundation
 import Testing
 
-/// The program without a bus, a btcalld and a baresip: its command line and its configuration.
+/// The program without bus, btcalld and baresip: its command line and its configuration.
 @Suite struct BaresipProgramTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    /// - Returns: what it wrote to standard output and standard error, and its exit status.
+    /// - Returns: its standard output, standard error and exit status.
     private func run(
         _ arguments: [String], bus: String = "unix:path=/nowhere/bus"
     ) throws -> (output: String, errors: String, status: Int32) {
@@ -48,7 +48,7 @@ import Testing
         (["--color"], "unknown argument --color"), (["--config"], "--config needs a value"),
         (["--config", "etc/baresip.conf", "--control", "4444"], "control: '4444' is not accepted"),
     ])
-    func `wrong arguments end it with 2 and the usage`(words: [String], message: String) throws {
+    func `invalid arguments end it with 2 and the usage`(words: [String], message: String) throws {
         let words = words.map { $0.hasPrefix("etc/") ? Self.root.appending(path: $0).path() : $0 }
         let (output, errors, status) = try run(words)
         #expect(status == 2)
@@ -57,7 +57,7 @@ import Testing
         #expect(errors.contains("usage: btcall-baresip "))
     }
 
-    @Test func `the configuration that ships is understood, as it is and with every key switched on`() throws {
+    @Test func `the shipped configuration is accepted, unchanged and with every key enabled`() throws {
         let file = Self.root.appending(path: "etc/baresip.conf")
         let (output, errors, status) = try run(["--check", file.path()])
         #expect(output == "\(file.path()) is understood\n")
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `a configuration that is wrong, or not there, ends it with 1 and the line`() throws {
+    @Test func `a wrong or missing configuration ends it with 1 and the line`() throws {
         try withFile("control = 127.0.0.1:4444\nenabled = yes\n") { path in
             for words in [["--check", path], ["--config", path]] {
                 let (_, errors, status) = try run(words)

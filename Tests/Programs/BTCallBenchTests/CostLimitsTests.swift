@@ -9,7 +9,7 @@ import Testing
         StageCost(name: "send mSBC", microseconds: 6, allocations: 0),
     ]
 
-    @Test func `A stage may cost what its line says and no more`() throws {
+    @Test func `A stage may cost as much as its limit and no more`() throws {
         #expect(try CostLimits("1.5 send mSBC").violations(stages) == [])
         #expect(
             try CostLimits("1.4 send mSBC  # not less\n\n# nothing").violations(stages) == [
@@ -17,7 +17,7 @@ import Testing
             ])
     }
 
-    @Test func `A stage without a line, a line without a stage, and memory asked for are faults`() throws {
+    @Test func `A stage without a limit, a limit without a stage, and an allocation are violations`() throws {
         let asking = [stages[0], StageCost(name: "send mSBC", microseconds: 1, allocations: 3)]
         #expect(
             try CostLimits("1 send mSBD").violations(asking) == [
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: ["send mSBC", "0 send mSBC", "-1 send mSBC", "nan send mSBC", "1"])
-    func `What is no ratio and name is refused with its line`(line: String) {
+    func `A line without ratio and name is refused`(line: String) {
         #expect(throws: CostLimits.Malformed.self) { try CostLimits("# limits\n" + line) }
         do throws(CostLimits.Malformed) {
             _ = try CostLimits("# limits\n" + line)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `Every stage that is measured has a checked-in limit`() throws {
+    @Test func `Every measured stage has a checked-in limit`() throws {
         let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
         let limits = try CostLimits(String(contentsOfFile: "/\(root)/Tests/Benchmarks/audio-limits", encoding: .utf8))
         let measured = Set(AudioStages.measure(runs: 10).map(\.name)).subtracting([AudioStages.reference])
@@ -49,7 +49,7 @@ import Testing
             ])
     }
 
-    @Test func `With every stage at work the audio thread ticks, and what it costs is told`() throws {
+    @Test func `With every stage at work the audio thread ticks, and its cost is measured`() throws {
         for voice in [nil, VoiceProcessingKind.preferred] {
             var course = try EngineCourse(seconds: 1, voice: voice)
             let cost = course.run()

@@ -3,11 +3,11 @@ import BTCallSimulator
 import Foundation
 import Testing
 
-/// The report has to come from the samples: recordings made here, with and without planted cuts.
+/// The report must be computed from the samples: recordings generated here, with and without planted cuts.
 @Suite(.serialized) struct DemoReportTests {
     static let rate = DemoRecordings.rate
 
-    /// Speech-like: noise through two slowly moving resonances, so that neighbouring stretches differ.
+    /// Speech-like: noise through two slowly moving resonances, so that neighbouring parts differ.
     static func voice(seconds: Double, seed: UInt64) -> [Int16] {
         var noise = NoiseGenerator(seed: seed)
         var (first, second) = (0.0, 0.0)
@@ -22,8 +22,8 @@ import Testing
     static let farEnd = voice(seconds: 3, seed: 1)
     static let microphones = [voice(seconds: 4, seed: 2), voice(seconds: 4, seed: 3)]
 
-    /// The far end begins at 0.5 s; device 0 plays 1.2 s of it, device 1 goes on with the next sample; 60 ms of delay.
-    /// Each microphone is heard 40 ms late, with a cross-fade of 20 ms between them.
+    /// The far end begins at 0.5 s; device 0 plays 1.2 s of it, device 1 continues with the next sample, both with a delay
+    /// of 60 ms. Each microphone is heard 40 ms late, with a cross-fade of 20 ms between them.
     static func recordings() -> DemoRecordings {
         func place(_ range: Range<Int>) -> [Int16] {
             var samples = [Int16](repeating: 0, count: 4 * rate)
@@ -60,7 +60,7 @@ import Testing
         #expect(report.heard.map(\.device) == ["earpiece", "headset 1"])
     }
 
-    /// A vowel is like itself a period earlier and later, so that where it begins is not where it is first recognised.
+    /// A vowel resembles itself one period earlier and later, so that it is not first recognised at its beginning.
     @Test(arguments: [70, 125]) func `a device that begins in a vowel has no gap`(period: Int) {
         var recordings = Self.recordings()
         let cut = Int(1.2 * Double(Self.rate))
@@ -83,7 +83,7 @@ import Testing
         #expect(report.passed)
     }
 
-    /// The change of devices falls shortly before a pause of the speech, of which the device plays noise alone.
+    /// The change of devices occurs shortly before a pause of the speech, in which the device plays only noise.
     @Test(arguments: [60, 120]) func `a device that begins before a pause has no gap`(pauseMs: Int) {
         var recordings = Self.recordings()
         let cut = Int(1.2 * Double(Self.rate))
@@ -102,13 +102,13 @@ import Testing
             ).report()
         }
         #expect(report().steps.map(\.downlinkGapMs) == [0, 0])
-        // Silence before the pause is no part of it.
+        // Silence before the pause does not belong to it.
         for index in cut..<pause.lowerBound { recordings.devices[1].played[index + delay] = 0 }
         let gap = report().steps[1].downlinkGapMs
         #expect((40 + pauseMs - 20...40 + pauseMs + 15).contains(gap))
     }
 
-    @Test func `100 ms cut out of what a device played are reported`() {
+    @Test func `100 ms cut out of a device's playback are reported`() {
         var recordings = Self.recordings()
         let at = Int(2.4 * Double(Self.rate))
         recordings.devices[1].played.removeSubrange(at..<at + Self.rate / 10)
@@ -117,7 +117,7 @@ import Testing
         #expect(!report.passed)
     }
 
-    @Test func `100 ms of silence in what a device played are reported`() {
+    @Test func `100 ms of silence in a device's playback are reported`() {
         var recordings = Self.recordings()
         let at = Int(2.6 * Double(Self.rate))
         for index in at..<at + Self.rate / 10 { recordings.devices[1].played[index] = 0 }
@@ -126,7 +126,7 @@ import Testing
         #expect(!report.passed)
     }
 
-    @Test func `100 ms cut out of what the far end heard are reported`() {
+    @Test func `100 ms cut out of the far end's recording are reported`() {
         var recordings = Self.recordings()
         let at = Int(0.6 * Double(Self.rate))
         for index in at..<at + Self.rate / 10 { recordings.farEndHeard[index] = 3 }
@@ -147,8 +147,8 @@ import Testing
         #expect(!report.passed)
     }
 
-    /// A voice resembles another one for a moment: here the second person says the same as the first for 160 ms.
-    @Test func `nobody is heard who is not there`() {
+    /// One voice briefly resembles another: here the second person says the same as the first for 160 ms.
+    @Test func `an absent person is not heard`() {
         let recordings = Self.recordings()
         let same = Int(0.9 * Double(Self.rate))..<Int(1.06 * Double(Self.rate))
         var other = recordings.devices[1].microphone
@@ -163,7 +163,7 @@ import Testing
         #expect(report.passed)
     }
 
-    @Test func `what is lost while the machine is late says nothing of btcall`() {
+    @Test func `a loss while the machine is late is not attributed to btcall`() {
         var recordings = Self.recordings()
         let at = Int(2.6 * Double(Self.rate))
         for index in at..<at + Self.rate / 10 { recordings.devices[1].played[index] = 0 }
@@ -175,14 +175,14 @@ import Testing
         // At another time the machine's lateness excuses nothing.
         recordings.lateTicks = [.init(at: 0.7, milliseconds: 130)]
         #expect(recordings.report().verdict == .lost)
-        // And of two losses one that is not excused is enough.
+        // One of two losses without an excuse is enough.
         recordings.lateTicks = [.init(at: 2.4, milliseconds: 130)]
         let early = Int(0.6 * Double(Self.rate))
         for index in early..<early + Self.rate / 10 { recordings.farEndHeard[index] = 3 }
         #expect(recordings.report().verdict == .lost)
     }
 
-    @Test func `a machine that is late and loses nothing has passed`() {
+    @Test func `a late machine without losses passes`() {
         var recordings = Self.recordings()
         recordings.lateTicks = [.init(at: 2.4, milliseconds: 20)]
         #expect(recordings.report().verdict == .passed)

@@ -8,7 +8,7 @@ import Testing
 @testable import BTCallCommand
 
 @Suite @ControlPlane struct CallControlTests {
-    /// Somebody who listens for a call that is not his.
+    /// A foreign process that listens for a call.
     @ControlPlane
     private final class Stranger {
         private let descriptor: Int32
@@ -16,7 +16,7 @@ import Testing
 
         init(_ name: String) throws { descriptor = try UnixStream.listen(name) }
 
-        /// What has been written to him: nil while nobody has connected and gone.
+        /// The bytes written to it; nil until a peer has connected and closed.
         func received() -> [UInt8]? {
             if accepted < 0 { accepted = accept(descriptor, nil, nil) }
             guard accepted >= 0 else { return nil }
@@ -31,9 +31,9 @@ import Testing
         }
     }
 
-    @Test func `a call's owner listens whatever names others have taken, and gets the update`() async throws {
+    @Test func `a call's owner listens despite names taken by others, and gets the update`() async throws {
         let id = Call.ID(text: "owner-\(getpid())")
-        // The name that was the only one once, and one before all others.
+        // The name that was once the only one, and one before all others.
         let plain = try Stranger("@btcall/call/\(id)")
         let first = try Stranger(CallControl.prefix(id) + "!")
         defer {
@@ -54,7 +54,7 @@ import Testing
         withExtendedLifetime(control) {}
     }
 
-    @Test func `an update says nothing to a stranger`() async throws {
+    @Test func `an update is not sent to a stranger`() async throws {
         let id = Call.ID(text: "stranger-\(getpid())")
         let stranger = try Stranger(CallControl.prefix(id) + "1")
         defer { stranger.end() }
@@ -64,7 +64,7 @@ import Testing
         #expect(stranger.received() == [])
     }
 
-    @Test func `a stranger who accepts nobody does not hold up an update`() async throws {
+    @Test func `a stranger that does not accept does not delay an update`() async throws {
         let id = Call.ID(text: "queue-\(getpid())")
         let name = CallControl.prefix(id) + "1"
         let stranger = try Stranger(name)
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `the same user is trusted, and root trusts whom btcalld lets report calls`() {
+    @Test func `the same user is trusted, and root also trusts users who may report calls`() {
         let member = UnixStream.Peer(user: 1000, groups: [1000, 50])
         let other = UnixStream.Peer(user: 65534, groups: [65534])
         #expect(CallControl.isTrusted(member, by: 1000, group: nil))

@@ -54,7 +54,7 @@ import Testing
         for call in calls { daemon.addCall(call) }
     }
 
-    @Test func `call show tells people the route, the link and the parts of the quality`() async throws {
+    @Test func `call show prints the route, the link and the parts of the quality`() async throws {
         await prepare(Self.ringing, Self.active)
         let run = try await CommandRun.btcall("call", "show", bus: bus)
         let lines = run.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
@@ -164,7 +164,7 @@ import Testing
         #expect(!lines.contains("WHOLE"))
     }
 
-    @Test func `without a call, or with a wrong one, it says so`() async throws {
+    @Test func `an unknown call, or no call, is refused`() async throws {
         await prepare()
         let none = try await CommandRun.btcall("call", "show", bus: bus)
         #expect(none.status == 1 && none.errors == "btcall: there is no call\n" && none.output.isEmpty)

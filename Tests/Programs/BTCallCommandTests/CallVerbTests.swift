@@ -5,7 +5,7 @@ import Testing
 
 @testable import BTCallCommand
 
-/// Verbs that ask the application of a call for something.
+/// Verbs that send requests to a call's application.
 @Suite(.timeLimit(.minutes(1))) @ControlPlane struct CallVerbTests {
     let bus: PrivateBus
     let daemon: FakeDaemon
@@ -22,7 +22,7 @@ import Testing
         id: "6ba7b810-9dad-11d1-80b4-00c04fd430c8", state: .waiting, direction: .incoming, number: "5550100",
         provider: "phone", index: 1)
 
-    @Test func `dial has a number called, by the application that is named, and says what is missing`() async throws {
+    @Test func `dial asks the named application to call a number, and reports failures`() async throws {
         let run = try await CommandRun.btcall("dial", "+49 30 1", bus: bus)
         #expect(run.output == "dialled: +49 30 1\n" && run.status == 0)
         let json = try await CommandRun.btcall("dial", "110", "--provider", "phone", "--json", bus: bus).object
@@ -38,7 +38,7 @@ import Testing
         #expect(daemon.requests == ["Place +49 30 1 by phone", "Place 110 by phone", "Place 1 by door"])
     }
 
-    @Test func `hold takes the active call, resume the held one`() async throws {
+    @Test func `hold acts on the active call, resume on the held one`() async throws {
         #expect(try await CommandRun.btcall("hold", bus: bus).errors == "btcall: no call is active\n")
         daemon.addCall(Self.active)
         daemon.addCall(Self.ringing)

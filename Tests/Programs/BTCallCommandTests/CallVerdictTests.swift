@@ -14,7 +14,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct CallVerdictTests {
     private static let address = "bluetooth:00:00:5E:00:53:01"
 
-    /// What a call on a device has shown that is well.
+    /// Measurements of a faultless call on a device.
     private func well(_ device: String = address, codec: String? = "mSBC") throws -> CallMeasurement {
         var call = CallMeasurement()
         call.wanted = try #require(DeviceChoice(device))
@@ -35,7 +35,7 @@ import Testing
         CallVerdict(.measured(call)).findings.map { "\($0.severity) \($0.check)" }
     }
 
-    @Test func `A call that is well has no finding, and its numbers are told`() throws {
+    @Test func `A faultless call has no finding, and its numbers are printed`() throws {
         let verdict = CallVerdict(.measured(try well()))
         #expect(verdict.findings == [] && verdict.exitCode == 0)
         #expect(
@@ -50,7 +50,7 @@ import Testing
         #expect(findings(try well("earpiece", codec: nil)) == [])
     }
 
-    @Test func `Each thing that is wrong is one finding`() throws {
+    @Test func `Each fault is one finding`() throws {
         func with(_ change: (inout CallMeasurement) -> Void) throws -> [String] {
             var call = try well()
             change(&call)
@@ -74,7 +74,7 @@ import Testing
             } == ["fault call-microphone"])
     }
 
-    @Test func `A device that did not carry the call is a fault for whoever named it, else a warning`() throws {
+    @Test func `A device that did not carry the call is a fault if it was named, otherwise a warning`() throws {
         var call = try well("earpiece", codec: nil)
         call.expected = try #require(DeviceChoice(Self.address))
         call.wanted = call.expected
@@ -93,7 +93,7 @@ import Testing
         call.link = nil
         #expect(findings(call) == ["fault call-device"])
         #expect(CallVerdict(.measured(call)).lines(in: .plain).contains("Device  none"))
-        // Any headset will do for `bluetooth`.
+        // Any headset matches `bluetooth`.
         var any = try well()
         any.expected = .bluetooth
         #expect(any.isCarried)
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `What was seen on the machine stands among the findings, the worst first`() throws {
+    @Test func `Findings about the machine are merged with the others, worst first`() throws {
         var call = try well()
         call.delays = []
         let other = DoctorFinding(
@@ -133,7 +133,7 @@ import Testing
         #expect(CallMeasurement.Microphone([Int16.min]).peak == 0)
     }
 
-    @Test @ControlPlane func `Without btcalld no call is made, which is said with what to do`() async throws {
+    @Test @ControlPlane func `Without btcalld no call is made, and the output says what to do`() async throws {
         let bus = try PrivateBus()
         let capture = Capture()
         let command = try DoctorCommand.parse(["--call", "speakerphone", "--bus", bus.address])
@@ -146,7 +146,7 @@ import Testing
         #expect(capture.output.hasSuffix("\nno call was made\n"))
     }
 
-    @Test func `The device is a word of its own, and checks and reports are not for calls`() throws {
+    @Test func `The device is an argument of its own, and checks and reports exclude calls`() throws {
         #expect(try DoctorCommand.parse([]).call == nil)
         #expect(try DoctorCommand.parse(["--call"]).call?.fixed == DeviceChoice.none)
         #expect(try DoctorCommand.parse(["--call", "--json"]).call?.fixed == DeviceChoice.none)

@@ -11,7 +11,7 @@ import Testing
 
 @testable import BTCallCommand
 
-/// What `--json` prints against the page JSON of btcall.
+/// Compares the output of `--json` with the page JSON of btcall.
 @Suite(.timeLimit(.minutes(1))) struct CommandJSONTests {
     private let page: JSONPage
     let bus: PrivateBus
@@ -76,7 +76,7 @@ import Testing
 
     @ControlPlane private func prepare(_ change: @ControlPlane (FakeDaemon) -> Void) { change(daemon) }
 
-    /// What is run for a verb of the page; in their order, as some end a call.
+    /// Command lines for the verbs of the page; in this order, as some end a call.
     private static let runs: [(verb: String, words: [String], shape: String?)] = [
         ("status", [], nil), ("why", [], nil), ("devices", [], nil), ("headset list", [], nil),
         ("headset show", ["Jabra"], nil), ("calls", [], nil), ("call show", [call], nil), ("history", [], nil),
@@ -99,7 +99,7 @@ import Testing
         "watch",
     ]
 
-    @Test func `Every verb prints what the page says`() async throws {
+    @Test func `Every verb prints the object on the page`() async throws {
         for run in Self.runs {
             let words = run.verb.split(separator: " ").map(String.init) + run.words + ["--json"]
             let result = try await CommandRun.btcall(words, bus: bus)
@@ -111,7 +111,7 @@ import Testing
         #expect(Set(page.verbs.keys).subtracting(Self.runs.map(\.verb)) == Self.notRun)
     }
 
-    @Test func `The doctor prints what the page says`() throws {
+    @Test func `The doctor prints the object on the page`() throws {
         let fixture = try DoctorFixture()
         fixture.setHeadset("Blocked", true)
         let capture = Capture()
@@ -122,7 +122,7 @@ import Testing
         #expect(mistakes.isEmpty, "\(mistakes)")
     }
 
-    @Test func `A test call prints what the page says`() async throws {
+    @Test func `A test call prints the object on the page`() async throws {
         await prepare { daemon in
             daemon.course = .headsetAnswersAndEnds
             daemon.microphone = [Int16](repeating: 100, count: 8000)
@@ -155,7 +155,7 @@ import Testing
         #expect(types.count > 100)
     }
 
-    @Test func `No field is an abbreviation of a unit, and nothing is none`() async throws {
+    @Test func `No field abbreviates a unit, and no value is "none"`() async throws {
         for (shape, fields) in page.shapes {
             for (name, _) in fields {
                 #expect(!name.hasSuffix("Ms") && !name.hasSuffix("Seconds"), "\(shape).\(name)")

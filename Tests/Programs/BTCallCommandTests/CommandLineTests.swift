@@ -38,7 +38,7 @@ import Testing
         ["call", "report", "incoming", "1", "--alerting"], ["call", "update"], ["call", "update", "ringing"],
         ["call", "update", "active", "--reason", "busy"], ["call", "update", "ended", "--reason", "bored"],
     ])
-    func `A wrong command line ends with 64`(arguments: [String]) throws {
+    func `An invalid command line ends with 64`(arguments: [String]) throws {
         #expect(try #require(refusal(arguments)).code == 64)
     }
 
@@ -97,6 +97,6 @@ import Testing
         #expect(text.hasPrefix("btcall: cannot reach the bus at unix:path=/nonexistent/bus: "))
     }
 
-    /// The program that was built with these tests.
+    /// The program built with these tests.
     static var program: URL? { BuiltProgram.named("btcall", "BTCallCommand") }
 }

@@ -5,7 +5,7 @@ import CommandTestSupport
 @testable import BTCallCommand
 
 extension Entry {
-    /// The verb that a command line names, as the program takes it.
+    /// The verb of a command line, as the program parses it.
     static func command(for arguments: [String]) throws -> any ParsableCommand {
         try parseAsRoot(CommandWords.arranged(arguments, of: Self.self, OldVerbs.names))
     }

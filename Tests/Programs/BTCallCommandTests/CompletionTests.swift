@@ -13,14 +13,14 @@ import Testing
 @testable import BTCallCommand
 
 @Suite(.timeLimit(.minutes(1))) struct CompletionTests {
-    @Test func `A word has its meaning as each shell takes it`() {
+    @Test func `A candidate has its meaning in each shell's format`() {
         let candidates = [CompletionCandidate("bluetooth:00:01", "Jabra"), CompletionCandidate("none")]
         #expect(CompletionCandidate.lines(candidates, for: .bash) == ["bluetooth:00:01", "none"])
         #expect(CompletionCandidate.lines(candidates, for: .zsh) == ["bluetooth\\:00\\:01:Jabra", "none"])
         #expect(CompletionCandidate.lines(candidates, for: .fish) == ["bluetooth:00:01\tJabra", "none"])
     }
 
-    @Test func `The bus is the one that is typed already`() {
+    @Test func `The bus is the one already typed`() {
         #expect(CompletionCandidate.bus(in: ["btcall", "prefer", "--bus", "session", ""]) == .session)
         #expect(CompletionCandidate.bus(in: ["btcall", "--bus=unix:path=/a"]) == .address("unix:path=/a"))
         #expect(CompletionCandidate.bus(in: ["btcall", "prefer", "--bus"]) == CommonOptions.usualBus())
@@ -35,7 +35,7 @@ import Testing
         #expect(AcceptedWords.words(in: "0 to 15") == [] && AcceptedWords.words(in: "") == [])
     }
 
-    @Test func `Devices, calls and keys are those of the running btcalld`() async throws {
+    @Test func `Devices, calls and keys come from the running btcalld`() async throws {
         let bus = try PrivateBus()
         let daemon = try await FakeDaemon(bus.address)
         await prepare(daemon) { daemon in
@@ -56,7 +56,7 @@ import Testing
             ]
         }
         let words = "speakerphone\nwiredHeadset\nearpiece\nbluetooth\nnone\n"
-        // A second is the longest that is waited for; who does not answer within it is asked once more here.
+        // The wait is one second at most; a daemon that does not answer within it is asked once more here.
         func offersInTime(_ verb: String, at index: Int, _ word: String, _ expected: String) throws -> Bool {
             for _ in 1...3 where try offers(verb, at: index, word, bus) == expected { return true }
             return false
@@ -67,11 +67,11 @@ import Testing
         #expect(try offersInTime("config", at: 0, "", "daemon.logLevel\n"))
         #expect(try offersInTime("config", at: 1, "logLevel", "info\ndebug\n"))
         #expect(try offers("config", at: 1, "loglevl", bus) == "")
-        // Not because nobody has answered.
+        // Not because the daemon did not answer.
         #expect(try offersInTime("config", at: 1, "logLevel", "info\ndebug\n"))
     }
 
-    @Test func `Without btcalld and without a bus there is nothing but the words that are always accepted`() throws {
+    @Test func `Without btcalld and without a bus only the always accepted words are offered`() throws {
         let bus = try PrivateBus()
         let words = "speakerphone\nwiredHeadset\nearpiece\nbluetooth\nnone\n"
         #expect(try offers("prefer", at: 0, "", bus) == words)
@@ -79,7 +79,7 @@ import Testing
         #expect(try offers("hangup", at: 0, "", "unix:path=/nonexistent/bus") == "")
     }
 
-    @Test func `Each shell gets a script, and no other does`() throws {
+    @Test func `Only known shells get a script`() throws {
         for shell in CompletionShell.allCases {
             let command = try #require(try Entry.command(for: ["completions", shell.rawValue]) as? CompletionsCommand)
             #expect(command.shell == shell)
@@ -98,7 +98,7 @@ import Testing
         try offers(verb, at: position, before, bus.address)
     }
 
-    /// What the program prints when a shell asks for a positional argument; `before` is the one before it.
+    /// The program's candidates for a positional argument; `before` is the preceding one.
     private func offers(_ verb: String, at position: Int, _ before: String, _ address: String) throws -> String {
         let program = try #require(CommandLineTests.program)
         let verb = verb.split(separator: " ").map(String.init)

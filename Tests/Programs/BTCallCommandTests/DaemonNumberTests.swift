@@ -8,7 +8,7 @@ import Testing
 @testable import BTCall
 @testable import BTCallCommand
 
-/// Numbers that no daemon of ours says, but any program at `--bus ADDRESS` may: the tool prints something and goes on.
+/// Numbers that our daemon never sends, but any program at `--bus ADDRESS` may: btcall prints something and continues.
 struct DaemonNumberTests {
     private static let numbers: [Double] = [
         .nan, .signalingNaN, .infinity, -.infinity, .greatestFiniteMagnitude, -.greatestFiniteMagnitude, 1e19, -1e19,
@@ -23,7 +23,7 @@ struct DaemonNumberTests {
         return CallQuality(try QualityDescription(Fields(fields, of: "quality")))
     }
 
-    @Test(arguments: numbers) func `the quality of a call is printed whatever it is`(number: Double) throws {
+    @Test(arguments: numbers) func `the quality of a call is printed for any number`(number: Double) throws {
         let quality = try Self.quality(number)
         let rows = Dictionary(uniqueKeysWithValues: quality.rows.map { ($0.name, $0.value) })
         #expect(rows["lost"] == "9007199254740992 of 18014398509481984 packets")
@@ -34,7 +34,7 @@ struct DaemonNumberTests {
         #expect(measurement.lossPercent == 50)
     }
 
-    @Test(arguments: numbers) func `levels are drawn whatever they are`(number: Double) {
+    @Test(arguments: numbers) func `levels are drawn for any number`(number: Double) {
         var view = LiveViewTests.inCall()
         let level = LevelsDescription.Level(peak: number, rms: number)
         view.levels = AudioLevels(LevelsDescription(heard: level, said: level))
@@ -44,7 +44,7 @@ struct DaemonNumberTests {
         }
     }
 
-    @Test func `what comes next is shown, however far away it is`() {
+    @Test func `the next step is shown, however far in the future`() {
         for remaining in [Int64.min, -1, 0, 1234, .max] {
             let next = RouteExplanation.Next(.init(action: "attempt", device: "", remaining: remaining))
             let saturated = max(min(remaining, Int64.max / 1_000_000), Int64.min / 1_000_000)
@@ -52,7 +52,7 @@ struct DaemonNumberTests {
         }
     }
 
-    @Test func `a call of the log has a duration, whenever it began and ended`() throws {
+    @Test func `a logged call has a duration for any begin and end`() throws {
         let times: [(answered: Int64, ended: Int64, duration: Int64)] = [
             (.min, .max, .max), (.max, .min, 0), (1, .max, .max - 1), (.min, -1, .max), (5, 5, 0), (5, 9, 4),
         ]
@@ -68,7 +68,7 @@ struct DaemonNumberTests {
         }
     }
 
-    @Test func `numbers are rounded as people do`() {
+    @Test func `numbers are rounded as people expect`() {
         #expect([1.25, -0.04, 12.0, -7.96].map(\.tenths) == ["1.3", "0.0", "12.0", "-8.0"])
         #expect([1.5, -0.4, 12, -7.6].map(\.whole) == ["2", "0", "12", "-8"])
         #expect(Self.numbers.prefix(8).allSatisfy { $0.tenths == "-" && $0.whole == "-" })

@@ -8,7 +8,7 @@ import Testing
 
 @testable import BTCallCommand
 
-/// DEVICE and HEADSET of a command line, which every verb reads in the same way.
+/// DEVICE and HEADSET of a command line, which every verb parses in the same way.
 @Suite(.timeLimit(.minutes(1))) struct DeviceArgumentTests {
     let bus: PrivateBus
     let daemon: FakeDaemon
@@ -39,7 +39,7 @@ import Testing
         ("NONE", "none"), ("bluetooth:AA:BB:CC:DD:EE:0F", "bluetooth:AA:BB:CC:DD:EE:0F"),
         ("aa:bb:cc:dd:ee:0f", "bluetooth:AA:BB:CC:DD:EE:0F"),
         ("BlueTooth:aa:bb:cc:dd:ee:0f", "bluetooth:AA:BB:CC:DD:EE:0F"),
-        // Not known, and a device all the same.
+        // Unknown, but still a device.
         ("00:00:5E:00:53:77", "bluetooth:00:00:5E:00:53:77"),
         ("Jabra Talk", "bluetooth:AA:BB:CC:DD:EE:0F"), ("jabra e", "bluetooth:00:00:5E:00:53:01"),
         ("BÜ", "bluetooth:00:00:5E:00:53:02"), ("bluetooth:büro", "bluetooth:00:00:5E:00:53:02"), ("hands", "earpiece"),
@@ -70,7 +70,7 @@ import Testing
                 + "accepted: \(DeviceArgument.accepted)"
         ),
     ])
-    func `What is not clear is refused with the candidates, and nothing is changed`(
+    func `An ambiguous device is refused with the candidates, and nothing is changed`(
         typed: String, message: String
     ) async throws {
         for verb in ["prefer", "default", "select", "exclude"] {
@@ -81,7 +81,7 @@ import Testing
         #expect(await daemon.router.preferred == .none)
     }
 
-    @Test func `A headset is named as a device is, and bluetooth is the only one`() async throws {
+    @Test func `A headset is named like a device, and bluetooth is the only one`() async throws {
         await prepare { $0.quirksExplanation = QuirksExplanationDescription(address: BluetoothAddress(value: 1)) }
         func asked(_ typed: String) async throws -> String? {
             _ = try await CommandRun.btcall("quirks", "explain", typed, bus: bus)
@@ -95,7 +95,7 @@ import Testing
             several.errors.hasPrefix("btcall: there are several headsets: name one: AA:BB:CC:DD:EE:0F (Jabra Talk), "))
         let local = try await CommandRun.btcall("quirks", "explain", "earpiece", bus: bus)
         #expect(local.errors.hasPrefix("btcall: earpiece is no headset; known are AA:BB:CC:DD:EE:0F (Jabra Talk), "))
-        // A local device's name is no headset's.
+        // A local device's name is not a headset's.
         let handset = try await CommandRun.btcall("quirks", "explain", "hands", bus: bus)
         #expect(handset.status == 1 && handset.errors.hasPrefix("btcall: there is no headset hands: known are "))
         await prepare { $0.router.devices.removeAll { $0.name.hasPrefix("Jabra") } }

@@ -9,7 +9,7 @@ import Glibc
 
 @testable import BTCallCommand
 
-/// A machine on which nothing is wrong, below a directory of the test's own; a test breaks something and looks.
+/// A faultless machine below a temporary directory; a test breaks something and runs the checks.
 final class DoctorFixture {
     let root: URL
     var user = DoctorSystem.User(id: 1000, groups: [1000, 998])
@@ -47,7 +47,7 @@ final class DoctorFixture {
     }
 
     deinit {
-        // What is left behind is in the temporary directory.
+        // Leftovers are in the temporary directory.
         try? FileManager.default.removeItem(at: root)
     }
 
@@ -88,7 +88,7 @@ final class DoctorFixture {
         guard chmod(root.path() + path, mode) == 0 else { throw POSIXError(.EPERM) }
     }
 
-    /// Interface descriptors of a Bluetooth adapter, whose alternate settings with these numbers carry voice.
+    /// Interface descriptors of a Bluetooth adapter whose alternate settings with these numbers carry voice.
     func writeDescriptors(_ settings: [UInt8]) throws {
         var bytes: [UInt8] = [9, 4, 0, 0, 1, 0xE0, 1, 1, 0, 7, 5, 0x81, 3, 16, 0, 1]
         for setting in settings {
@@ -119,13 +119,13 @@ final class DoctorFixture {
         bus.btcall = .objects(objects)
     }
 
-    /// btcalld is not there.
+    /// Removes btcalld.
     func stopDaemon() {
         bus.btcall = .absent
         bus.peers.removeAll { $0.process == Self.daemon }
     }
 
-    /// A process on the bus.
+    /// Adds a process on the bus.
     func start(_ name: String, _ process: Int, owning busName: String = ":1.30") throws {
         try write("/proc/\(process)/comm", name + "\n")
         try write("/proc/\(process)/status", "Name:\t\(name)\nTgid:\t\(process)\nUid:\t0\t0\t0\t0\n")
@@ -227,7 +227,7 @@ final class DoctorFixture {
         "/var/lib/bluetooth/00:1B:DC:07:00:01/\(headset)/info": "[General]\nName=x\n\n[LinkKey]\nKey=00\n",
     ]
 
-    /// A USB sound card as the kernel describes it.
+    /// A USB sound card in the kernel's format.
     static func usbStream(format: String = "S16_LE", channels: Int = 2, rates: String) -> String {
         ["Playback", "Capture"].map { direction in
             """

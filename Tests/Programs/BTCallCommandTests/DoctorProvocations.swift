@@ -4,11 +4,11 @@ import DBus
 
 @testable import BTCallCommand
 
-/// One thing that is wrong with a machine, and the check that has to see it.
+/// One fault of a machine, and the check that must detect it.
 struct DoctorProvocation: Sendable, CustomStringConvertible {
     let check: String
     let severity: DoctorSeverity
-    /// Part of what is said.
+    /// Part of the finding's text.
     let says: String
     let provoke: @Sendable (DoctorFixture) throws -> Void
 

@@ -16,12 +16,12 @@ import Testing
         DoctorReport(DoctorCheck.all.filter { checks.isEmpty || checks.contains($0.id) }, on: fixture.system)
     }
 
-    @Test func `On a machine on which nothing is wrong every check is silent`() throws {
+    @Test func `On a faultless machine every check is silent`() throws {
         let report = report(try DoctorFixture())
         #expect(report.findings == [])
         #expect(report.exitCode == 0)
         #expect(report.summary == "\(DoctorCheck.all.count) checks, 0 faults, 0 warnings, 0 notes")
-        // No modem, nothing on a serial port: the one thing that this machine has not.
+        // No modem, nothing on a serial port: the only things missing on this machine.
         let skipped = report.results.compactMap { check, outcome in
             if case .skipped(let reason) = outcome { "\(check.id): \(reason)" } else { nil }
         }
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: DoctorProvocation.all)
-    func `What is wrong is seen by its check`(provocation: DoctorProvocation) throws {
+    func `Each fault is detected by its check`(provocation: DoctorProvocation) throws {
         let fixture = try DoctorFixture()
         try provocation.provoke(fixture)
         let findings = report(fixture, [provocation.check]).findings
@@ -39,7 +39,7 @@ import Testing
         #expect(!finding.seen.contains(fixture.root.path()))
     }
 
-    @Test func `Every check has something that provokes it, with what it can be at worst, or worse`() {
+    @Test func `Every check has a provocation with its worst severity, or worse`() {
         for check in DoctorCheck.all {
             let provocations = DoctorProvocation.all.filter { $0.check == check.id }
             #expect(!provocations.isEmpty, "nothing provokes \(check.id)")
@@ -51,17 +51,17 @@ import Testing
         for id in ids { #expect(id.allSatisfy { $0.isLowercase || $0 == "-" }, "\(id)") }
     }
 
-    @Test func `A connected headset is not complained about while btcalld has it, nor one that is away`() throws {
+    @Test func `A connected headset with btcalld, or an absent headset, is no finding`() throws {
         let fixture = try DoctorFixture()
         fixture.setHeadset("Connected", false)
         fixture.setHeadset("ServicesResolved", false)
         #expect(report(fixture).findings == [])
-        // Nor one that has connected by itself: bluetoothd does not look for its services again.
+        // Nor a headset that connected on its own: bluetoothd does not query its services again.
         fixture.setHeadset("Connected", true)
         #expect(report(fixture).findings == [])
     }
 
-    @Test func `A sound card that is shared, or ours, is not busy`() throws {
+    @Test func `A sound card that is shared, or open in btcalld, is not busy`() throws {
         let fixture = try DoctorFixture()
         try fixture.start("aplay", 907)
         try fixture.write("/proc/asound/card1/pcm0p/sub0/status", "owner_pid   : 907\n")
@@ -74,7 +74,7 @@ import Testing
         #expect(report(fixture, ["sound-device-busy"]).findings == [])
     }
 
-    @Test func `Capabilities take the place of limits, and root needs no groups`() throws {
+    @Test func `Capabilities replace limits, and root needs no groups`() throws {
         let fixture = try DoctorFixture()
         let status = "/proc/\(DoctorFixture.daemon)/status"
         try fixture.write("/proc/\(DoctorFixture.daemon)/limits", "Max realtime priority     0    0\n")
@@ -84,7 +84,7 @@ import Testing
         #expect(report(fixture).findings == [])
     }
 
-    @Test func `The worst comes first, and the exit code is 1 with a fault alone`() throws {
+    @Test func `The worst finding comes first, and the exit code is 1 with a fault only`() throws {
         let fixture = try DoctorFixture()
         fixture.setHeadset("Trusted", false)
         fixture.user.groups = []
@@ -104,7 +104,7 @@ import Testing
             ])
     }
 
-    @Test func `JSON has every check and every finding`() throws {
+    @Test func `JSON contains every check and every finding`() throws {
         let fixture = try DoctorFixture()
         fixture.setHeadset("Blocked", true)
         let capture = Capture()
@@ -120,7 +120,7 @@ import Testing
         #expect(run.object["faults"] as? Int == 0 && run.object["warnings"] as? Int == 1)
     }
 
-    @Test func `A report for an issue has the machine and nobody's address or name`() throws {
+    @Test func `A report for an issue describes the machine without addresses and names`() throws {
         let fixture = try DoctorFixture()
         fixture.setHeadset("Trusted", false)
         let capture = Capture()
@@ -137,7 +137,7 @@ import Testing
         for secret in ["Jane", "53:01", "53_01"] { #expect(!text.contains(secret), "\(secret)") }
     }
 
-    @Test func `Only the named checks are run, and an unknown one is refused with what was perhaps meant`() throws {
+    @Test func `Only the named checks are run, and an unknown one is refused with the closest names`() throws {
         let command = try #require(try Entry.command(for: ["doctor", "adapter-off", "--all"]) as? DoctorCommand)
         let capture = Capture()
         #expect(command.examine(try DoctorFixture().system, capture.sink) == 0)
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `The real reader looks at this machine, whatever it is, and at a bus without anybody`() async throws {
+    @Test func `The real reader examines any machine, and a bus without services`() async throws {
         let bus = try PrivateBus()
         let system = await DoctorSystem.machine(bus: .address(bus.address))
         #expect(system.kernel != nil)
@@ -177,7 +177,7 @@ import Testing
         let address = BluetoothAddress(value: 0x00_00_5E_00_53_01)
         blueZ.addAdapter(address: BluetoothAddress(value: 0x00_1B_DC_07_00_01), powered: false)
         blueZ.addHeadset(address, name: "Jane's", properties: ["Trusted": false])
-        // The files beside it: the adapter's directory, cards that nobody has open.
+        // Files of its own: the adapter's directory, and cards that are not in use.
         let fixture = try DoctorFixture()
         try fixture.write("/proc/asound/card0/pcm0c/sub0/status", "closed\n")
         var system = fixture.system
@@ -197,11 +197,11 @@ import Testing
         }
     }
 
-    @Test func `A frequency is read as the wireless extensions give it`() {
+    @Test func `A frequency is read in the format of the wireless extensions`() {
         var request = [UInt8](repeating: 0, count: 32)
         request.replaceSubrange(16..<20, with: [0x34, 0x0F, 0x91, 0x00])
         request[20] = 0
-        // The number of a channel.
+        // A channel number.
         request.replaceSubrange(16..<20, with: [6, 0, 0, 0])
         #expect(DoctorSystem.megahertz(request) == nil)
         // 2437 and six zeros.

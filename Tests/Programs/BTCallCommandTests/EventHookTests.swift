@@ -6,12 +6,12 @@ import Testing
 
 @testable import BTCallCommand
 
-/// What `btcall watch` runs.
+/// The hooks of `btcall watch`.
 @Suite(.timeLimit(.minutes(1))) @ControlPlane struct EventHookTests {
     private let capture = Capture()
     private let file = FileManager.default.temporaryDirectory.appending(path: "btcall-hook-\(UUID().uuidString)")
 
-    /// Runs a hook for events of these words, until one that is called `last` has been.
+    /// Runs a hook for events with these words, until the one named `last` is done.
     private func run(_ command: String, within limit: Duration = .seconds(30), _ words: String...) async {
         let hook = EventHook(command, within: limit, capture.sink, isJSON: true)
         for word in words + ["last"] {
@@ -21,7 +21,7 @@ import Testing
     }
 
     private var written: String {
-        // Without a file nothing was written.
+        // A missing file means no output.
         (try? String(contentsOf: file, encoding: .utf8)) ?? ""
     }
 
@@ -36,7 +36,7 @@ import Testing
         #expect(capture.errors == "")
     }
 
-    @Test func `A hook that hangs is killed with what it started, it is said, and the next one runs`() async throws {
+    @Test func `A hook that hangs is killed with its children and reported, and the next one runs`() async throws {
         await run(
             #"if [ "$BTCALL_EVENT" = slow ]; then sleep 1000 & echo $! >"$FILE"; wait; fi"#, within: .seconds(3),
             "slow")
@@ -49,24 +49,24 @@ import Testing
         #expect(
             capture.errors == "btcall: the hook for slow was killed: it took longer than 3.0 seconds (--timeout)\n")
         let sleeper = try #require(pid_t(written.trimmingCharacters(in: .whitespacesAndNewlines)))
-        // It is gone as soon as whoever inherited it has noticed: then there is no process group of that number either.
+        // The process is gone once its new parent has reaped it: then there is no such process group either.
         while kill(sleeper, 0) == 0, try Self.state(of: sleeper) != "Z" {
             await ControlLoop.shared.sleep(for: .milliseconds(5))
         }
     }
 
-    /// The letter of /proc; nil when there is no such process.
+    /// The state letter in /proc; nil when there is no such process.
     private static func state(of process: pid_t) throws -> String? {
         guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return nil }
         return text.split(separator: ") ").last.map { String($0.prefix(1)) }
     }
 
-    @Test func `A hook that fails is told with its status, one that cannot be run as the shell says`() async throws {
+    @Test func `A failed hook is reported with its status, one that cannot run with the shell's`() async throws {
         await run(#"[ "$BTCALL_EVENT" = last ] || exit 3"#, "bad")
         #expect(capture.errors == "btcall: the hook for bad ended with 3\n")
     }
 
-    @Test func `When it is stopped, the hook that runs is killed and those that wait are not run`() async throws {
+    @Test func `Stopping kills the running hook and drops the waiting ones`() async throws {
         let hook = EventHook(
             #"echo "$BTCALL_EVENT" >>"$FILE"; exec sleep 1000"#, within: .seconds(1000), capture.sink, isJSON: true)
         for word in ["first", "second"] { hook.add(["BTCALL_EVENT": word, "FILE": file.path()]) }
@@ -83,7 +83,7 @@ import Testing
         await hook.stop()
     }
 
-    @Test func `Every variable is set, those that an event has nothing for to nothing`() throws {
+    @Test func `Every variable is set, unused ones to an empty value`() throws {
         let muted = HookVariables.values(of: .mutedChanged(true), nil, at: .now)
         #expect(Set(muted.keys) == Set(HookVariables.names))
         #expect(muted["BTCALL_VALUE"] == "true" && muted["BTCALL_CALL"] == "")
@@ -98,13 +98,13 @@ import Testing
         #expect(setting["BTCALL_NAME"] == "")
     }
 
-    @Test func `A document that is too long for the environment is replaced by a short one`() async throws {
+    @Test func `A document too long for the environment is replaced by a short one`() async throws {
         let long = String(repeating: "x", count: 200_000)
         let values = HookVariables.values(
             of: .settingChanged(name: "preferred", value: long), nil, at: WallClock(milliseconds: 0))
         let short = #"{"event":"setting","time":"1970-01-01T00:00:00.000Z","cut":true}"#
         #expect(values["BTCALL_JSON"] == short)
-        // With it the hook could not be run at all.
+        // Otherwise the hook could not run at all.
         let hook = EventHook(
             #"printf '%s %s' "${#BTCALL_VALUE}" "$BTCALL_JSON" >"$FILE""#, within: .seconds(30), capture.sink,
             isJSON: true)

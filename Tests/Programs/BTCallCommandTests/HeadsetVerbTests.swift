@@ -8,7 +8,7 @@ import Testing
 
 @testable import BTCallCommand
 
-/// `btcall headset` against a btcalld that knows one headset.
+/// `btcall headset` with a btcalld that knows one headset.
 @Suite(.timeLimit(.minutes(1))) struct HeadsetVerbTests {
     private static let address = BluetoothAddress(value: 0x0000_5E00_5301)
 
@@ -21,7 +21,7 @@ import Testing
         return daemon
     }
 
-    @Test @ControlPlane func `connect and disconnect ask btcalld for the headset that is meant`() async throws {
+    @Test @ControlPlane func `connect and disconnect ask btcalld for the named headset`() async throws {
         let bus = try PrivateBus()
         let daemon = try await start(bus)
         defer { daemon.close() }
@@ -37,7 +37,7 @@ import Testing
         #expect(daemon.requests.last == "Disconnect")
     }
 
-    @Test @ControlPlane func `What is refused is told with what to do`() async throws {
+    @Test @ControlPlane func `A refusal is printed with what to do`() async throws {
         let bus = try PrivateBus()
         let daemon = try await start(bus)
         defer { daemon.close() }
@@ -52,7 +52,7 @@ import Testing
             unknown.errors == "btcall: 00:00:5E:00:53:99 is not paired: `btcall headset pair` pairs it\n")
     }
 
-    @Test @ControlPlane func `list has the headsets, show what is known of one`() async throws {
+    @Test @ControlPlane func `list prints the headsets, show the details of one`() async throws {
         let bus = try PrivateBus()
         let daemon = try await start(bus)
         defer { daemon.close() }

@@ -6,7 +6,7 @@ import Testing
 @testable import BTCallCommand
 
 @Suite struct HelpTests {
-    /// Every verb that help shows, with what is typed for it.
+    /// Every verb in the help, with its words on the command line.
     static var verbs: [CommandExamples.Verb] { CommandExamples.verbs(of: Entry.self) }
 
     @Test func `Every verb's help has an example that it accepts`() throws {
@@ -19,7 +19,7 @@ import Testing
                 let own = try #require(typed.first == "btcall" ? typed.dropFirst() : nil, "\(example)")
                 return try Entry.command(for: Array(own))
             }
-            // A verb of verbs shows those.
+            // A verb with subverbs shows those.
             guard type.configuration.subcommands.isEmpty else { continue }
             for command in parsed {
                 let isVerb = Swift.type(of: command) == type
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `What is first read has examples that are accepted, and every verb in a group`() throws {
+    @Test func `The first screen has accepted examples, and every verb in a group`() throws {
         let examples = HelpText(Entry.configuration.discussion).examples
         #expect(examples.count >= 6)
         for example in examples { _ = try Entry.command(for: Array(CommandExamples.split(example).dropFirst())) }
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `Examples are taken out of a text`() {
+    @Test func `Examples are extracted from a text`() {
         let text = HelpText("What it does.\n\nMore.\n\nExamples:\n  btcall why\n  btcall status")
         #expect(text.prose == "What it does.\n\nMore.")
         #expect(text.examples == ["btcall why", "btcall status"])

@@ -16,7 +16,7 @@ import Testing
         daemon = try await FakeDaemon(bus.address)
     }
 
-    @Test func `dnd switches do not disturb, and says how it is`() async throws {
+    @Test func `dnd switches do not disturb, and prints its state`() async throws {
         #expect(try await CommandRun.btcall("dnd", bus: bus).output == "incoming calls ring\n")
         #expect(try await CommandRun.btcall("dnd", "on", bus: bus).output == "incoming calls are refused\n")
         #expect(await daemon.isDoNotDisturb)
@@ -35,7 +35,7 @@ import Testing
         id: nil, direction: .incoming, number: nil, name: nil, provider: "phone", began: 1_700_000_100_000,
         answered: nil, ended: 1_700_000_100_000, reason: "filtered", device: nil)
 
-    @Test func `log lists the calls that are over, the latest first`() async throws {
+    @Test func `log lists ended calls, latest first`() async throws {
         #expect(try await CommandRun.btcall("log", bus: bus).output == "no calls\n")
         await fill([Self.filtered, Self.answered])
         let lines = try await CommandRun.btcall("log", bus: bus).output.split(separator: "\n")
@@ -52,7 +52,7 @@ import Testing
         #expect(throws: (any Error).self) { try CommandRun.parse(["log", "--max", "0"]) }
     }
 
-    @Test func `log --json has every key of a call, null where there is nothing`() async throws {
+    @Test func `log --json has every key of a call, null for unknown values`() async throws {
         await fill([Self.filtered, Self.answered])
         let calls = try await CommandRun.btcall("log", "--json", bus: bus).array
         #expect(calls.count == 2)

@@ -11,7 +11,7 @@ import Testing
 
 @testable import BTCallCommand
 
-/// Headsets, callers, programs and a daemon whose texts would clear the screen, forge lines and turn round what follows.
+/// Headsets, callers, programs and a daemon whose texts would clear the screen, forge lines and reverse the following text.
 @Suite(.timeLimit(.minutes(2))) struct HostileTextTests {
     private static let evil =
         "E\u{1B}[2J\u{1B}]0;title\u{7}\u{9B}31m\r\nFORGED a line\u{2028}FORGED\u{202E}\u{2066}\u{85}FORGED\u{0B}\u{7F}"
@@ -70,7 +70,7 @@ import Testing
         explained.outcomes = [.init(key: evil, value: evil, summary: evil, sources: [evil])]
         daemon.quirksExplanation = explained
         daemon.setMetrics("# HELP x \(evil.filter { !$0.isNewline })\n# EOF\n")
-        // As JSON may have it: what need not be escaped there is not.
+        // Valid JSON: characters that need not be escaped are not.
         daemon.incident = "{\n  \"name\": \"\u{9B}31m\u{202E}\u{2028}\u{7F}\"\n}\n"
         daemon.addCall(
             CallDescription(
@@ -78,7 +78,7 @@ import Testing
                 startedAt: 1_700_000_000_000))
     }
 
-    /// What a terminal is sent: characters that it shows, line feeds that are ours, and emphasis where that is on.
+    /// Text on a terminal: printable characters, our own line feeds, and emphasis where enabled.
     private func expectHarmless(_ text: String, _ verb: [String]) {
         var rest = text
         for parameter in [1, 2, 22, 31, 32, 33, 39] {
@@ -102,12 +102,12 @@ import Testing
         ["call", "update", "1", "held"], ["hangup"],
     ]
 
-    @Test func `no verb puts on a terminal what others are called, but cleaned`() async throws {
+    @Test func `every verb cleans foreign names before printing them to a terminal`() async throws {
         var count = 0
         for verb in Self.verbs {
             for form in [[], ["--color", "always"], ["--json"]] {
                 let words = verb + form
-                // One that does not exist in this form has nothing to say.
+                // A verb that does not exist in this form prints nothing.
                 guard (try? CommandRun.parse(words)) != nil else { continue }
                 let run = try await CommandRun.btcall(words, bus: bus)
                 expectHarmless(run.output, words)
@@ -121,7 +121,7 @@ import Testing
         #expect(count > 100)
     }
 
-    @Test func `what was shown is there, visible, on one line`() async throws {
+    @Test func `a cleaned text is still visible, on one line`() async throws {
         let shown = PrintableText.line(Self.evil)
         #expect(
             shown.hasPrefix(#"E\u{1B}[2J\u{1B}]0;title\u{7}\u{9B}31m\u{D}\u{A}FORGED a line\u{2028}FORGED\u{202E}"#))
@@ -136,7 +136,7 @@ import Testing
         #expect(refused.errors.split(separator: "\n").count == 1)
     }
 
-    @Test func `JSON says what it was, in other characters`() async throws {
+    @Test func `JSON contains the original text, escaped`() async throws {
         let devices = try await CommandRun.btcall("devices", "--json", bus: bus).array
         #expect(devices.first?["name"] as? String == Self.evil)
         let calls = try await CommandRun.btcall("calls", "--json", bus: bus).array
@@ -147,7 +147,7 @@ import Testing
         #expect((metrics["text"] as? String)?.hasPrefix("# HELP x E\u{1B}[2J") == true)
     }
 
-    @Test func `monitor and the live view show no more`() async throws {
+    @Test func `monitor and the live view clean foreign names, too`() async throws {
         let capture = Capture()
         let status = try await CallBridge(bus: .address(bus.address)).status()
         let events: [BridgeEvent] = [
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `what a shell offers is a line a candidate`() {
+    @Test func `each completion candidate is one line`() {
         let candidates = [CompletionCandidate(Self.evil, Self.evil)]
         for line in CompletionCandidate.lines(candidates, for: .zsh) + CompletionCandidate.lines(candidates, for: .bash)
         {

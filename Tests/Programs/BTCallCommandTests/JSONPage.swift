@@ -1,10 +1,10 @@
 import CommandTestSupport
 import Foundation
 
-/// The tables of the pages `docs/reference/JSON*.md`: the object that each verb prints, and the fields of each object.
+/// The tables of the pages `docs/reference/JSON*.md`: the object printed by each verb, and the fields of each object.
 struct JSONPage {
     let text: String
-    /// What a verb prints, as the page writes types.
+    /// Output of each verb, as a type on the page.
     private(set) var verbs: [String: String] = [:]
     private(set) var shapes: [String: [(name: String, type: String)]] = [:]
     private(set) var events: [String: [(name: String, type: String)]] = [:]
@@ -33,7 +33,7 @@ struct JSONPage {
         text.trimmingCharacters(in: .whitespaces)
     }
 
-    /// What is between grave accents.
+    /// The words between grave accents.
     private static func words(_ cell: String) -> [String] {
         let parts = cell.split(separator: "`", omittingEmptySubsequences: false)
         return parts.enumerated().filter { $0.offset % 2 == 1 }.map { String($0.element) }

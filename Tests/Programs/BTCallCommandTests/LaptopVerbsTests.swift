@@ -4,7 +4,7 @@ import Testing
 
 @testable import BTCallCommand
 
-/// Verbs of btcall-lab that somebody types as btcall's.
+/// Verbs of btcall-lab typed as verbs of btcall.
 @Suite(.timeLimit(.minutes(1))) struct LaptopVerbsTests {
     @Test(arguments: [
         (["replay", "a.json"], "replay"), (["help", "bench"], "bench"), (["gateway", "--help"], "gateway"),
@@ -15,23 +15,23 @@ import Testing
         #expect(LaptopVerbs.verb(of: arguments) == verb)
     }
 
-    @Test func `They are verbs of btcall-lab, and not of btcall`() {
+    @Test func `Laptop verbs are verbs of btcall-lab, and not of btcall`() {
         let verbs = HelpTests.verbs.compactMap(\.words.first)
         #expect(LaptopVerbs.names.isDisjoint(with: verbs))
     }
 
-    @Test func `btcall hands over to the btcall-lab beside it, whose messages begin with what was typed`() throws {
+    @Test func `btcall hands over to the btcall-lab beside it, whose messages begin with the typed name`() throws {
         let program = try #require(CommandLineTests.program).path()
         let run = try ChildProcess(program, ["gateway", "--control", "/nowhere/at/all"], capturing: .errors).finish()
         #expect(run.status == 1)
         #expect(run.text.hasPrefix("btcall: nobody listens at /nowhere/at/all: "))
     }
 
-    @Test func `Without btcall-lab the package is named that has it`() throws {
+    @Test func `Without btcall-lab the message names its package`() throws {
         let program = try #require(CommandLineTests.program)
         let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        // What is left behind is in the temporary directory.
+        // Leftovers are in the temporary directory.
         defer { try? FileManager.default.removeItem(at: folder) }
         let copy = folder.appending(path: "btcall")
         try FileManager.default.copyItem(at: program, to: copy)

@@ -10,7 +10,7 @@ import Testing
 struct LiveViewTests {
     private static let now = WallClock(milliseconds: 1_700_000_100_000)
     private static let address = BluetoothAddress(value: 0x0000_5E00_5301)
-    /// As the header has it, in this machine's zone.
+    /// The time in the header, in this machine's zone.
     private static let clock = String(now.timeOfDay.prefix(8))
 
     private static func headset(_ name: String, battery: Int? = 70) -> DeviceDescription {
@@ -34,7 +34,7 @@ struct LiveViewTests {
         return quality
     }
 
-    /// A call on a headset, another one held, a problem.
+    /// A call on a headset, a second one on hold, a problem.
     static func inCall(name: String = "headset 1", party: String = "Alice") -> LiveView {
         var call = CallDescription(
             id: "1", state: .active, direction: .incoming, number: "5550100", name: party, provider: "phone", index: 1,
@@ -108,7 +108,7 @@ struct LiveViewTests {
         #expect(Self.drawn(Self.inCall(), 80, 24).joined(separator: "\n") == expected)
     }
 
-    @Test func `On 40 columns lines end with a sign that there is more, and rows that are missing are said to be`() {
+    @Test func `On 40 columns cut-off lines are marked, and missing rows are counted`() {
         let expected = """
             btcall  0.9  active             \(Self.clock)
             Route     headset 1  HFP mSBC  bluetoot…
@@ -120,7 +120,7 @@ struct LiveViewTests {
         #expect(lines.contains { $0.contains("more lines") })
     }
 
-    @Test func `Without the daemon there is what is missing, and nothing of before`() {
+    @Test func `Without the daemon the view shows only the reason`() {
         let view = LiveView(
             .absent("btcalld is not running on the system bus: systemctl start btcalld"), now: Self.now)
         let lines = Self.drawn(view, 40, 8)
@@ -137,7 +137,7 @@ struct LiveViewTests {
         #expect(lines.joined(separator: "\n") == expected)
     }
 
-    @Test func `A daemon that does not answer is said so`() {
+    @Test func `A daemon that does not answer is reported`() {
         var view = Self.inCall()
         view.askedAt = WallClock(milliseconds: Self.now.milliseconds - 1999)
         #expect(Self.drawn(view, 80, 24).first?.contains("no answer") == false)
@@ -145,7 +145,7 @@ struct LiveViewTests {
         #expect(Self.drawn(view, 80, 24).first?.contains("no answer for 3 s") == true)
     }
 
-    @Test func `Whatever the size and the names, nothing is wider or higher than the terminal, nor acts on it`() {
+    @Test func `With any size and names, nothing exceeds or controls the terminal`() {
         let evil =
             "\u{1B}]0;x\u{7}\u{1B}[2J\u{9B}31m\u{202E}\r\n日本語\u{1B}c👩\u{200D}🔧e\u{301}"
             + String(repeating: "w", count: 300)
@@ -164,7 +164,7 @@ struct LiveViewTests {
         }
     }
 
-    @Test func `Colours say what is good and bad, and take no columns`() {
+    @Test func `Colours mark good and bad, and take no columns`() {
         let style = TerminalStyle(isEnabled: true)
         let lines = Self.inCall().lines(.init(columns: 80, rows: 24))
         let text = lines.map { $0.text(width: 80, style) }.joined(separator: "\n")
@@ -175,7 +175,7 @@ struct LiveViewTests {
         }
     }
 
-    /// The text without sequences that begin with ESC and end with `m`, and without the spaces that these hid at its end.
+    /// The text without ESC … `m` sequences, and without the spaces that these hid at its end.
     private static func withoutStyle(_ text: Substring) -> String {
         var result = ""
         var isSequence = false

@@ -53,7 +53,7 @@ import Testing
         #expect(page.contains("A change acts at once.\n"))
     }
 
-    @Test func `Text is put so that roff prints it as it is`() {
+    @Test func `Text is escaped so that roff prints it unchanged`() {
         #expect(ManualPage.code("a-b 'c' \\d") == "a\\-b \\(aqc\\(aq \\(rsd")
         #expect(ManualPage.text("so `btcall --x` …") == "so \\fBbtcall \\-\\-x\\fR \\[u2026]")
         #expect(ManualPage.text("one ` alone") == "one \\(ga alone")

@@ -5,7 +5,7 @@ import Testing
 @testable import BTCallCommand
 
 @Suite(.timeLimit(.minutes(1))) struct MetricsVerbTests {
-    @Test func `metrics prints the text as it is, and as an object for programs`() async throws {
+    @Test func `metrics prints the text unchanged, and as an object for programs`() async throws {
         let bus = try PrivateBus()
         let daemon = try await FakeDaemon(bus.address)
         let text = "# TYPE btcall_calls gauge\n# HELP btcall_calls x\nbtcall_calls 1\n# EOF\n"

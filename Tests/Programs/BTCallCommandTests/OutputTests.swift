@@ -6,7 +6,7 @@ import Testing
 @testable import BTCallCommand
 
 @Suite struct OutputTests {
-    @Test func `JSON keeps the order of keys, escapes text and writes absent as null`() {
+    @Test func `JSON keeps the order of keys, escapes text and writes missing values as null`() {
         let json: JSON = [
             "b": JSON(nil as String?), "a": [1, true, []], "text": "\"\\\n\u{1}\u{E9}", "number": .number(1.5),
             "o": [:],
@@ -19,7 +19,7 @@ import Testing
         #expect(WallClock(milliseconds: 1_709_251_445_006).iso8601 == "2024-03-01T00:04:05.006Z")
     }
 
-    @Test func `Columns are aligned, without spaces at the end`() {
+    @Test func `Columns are aligned, without trailing spaces`() {
         var table = Table("A", "LONG", "C")
         table.add("wide cell", "x", "")
         #expect(table.lines == ["A          LONG  C", "wide cell  x"])

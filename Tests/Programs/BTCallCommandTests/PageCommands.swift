@@ -1,12 +1,12 @@
 import CommandTestSupport
 import Foundation
 
-/// The command lines of btcall in a page, as somebody would type them.
+/// The command lines of btcall on a page, as a person would type them.
 struct PageCommands {
-    /// The words behind `btcall`, with values in place of what stands for one.
+    /// The words after `btcall`, with values instead of placeholders.
     let commands: [[String]]
 
-    /// What a file is written in.
+    /// Format of a file.
     enum Kind {
         case page, script, configuration, manual
     }
@@ -15,7 +15,7 @@ struct PageCommands {
         let code: [String]
         switch kind {
         case .page:
-            // What is between two fences is code.
+            // Text between two fences is code.
             code = text.components(separatedBy: "```").enumerated().flatMap { index, block in
                 index % 2 == 1 ? Self.lines(block) : Self.spans(block)
             }
@@ -36,7 +36,7 @@ struct PageCommands {
         return parts.enumerated().filter { $0.offset % 2 == 1 }.map { String($0.element) }
     }
 
-    /// Those where a shell looks for a command.
+    /// Commands at places where a shell expects one.
     private static func commands(in line: String) -> [[String]] {
         // In a table a line between two words is escaped.
         let code = line.replacing("\\|", with: "\u{1}")
@@ -45,7 +45,7 @@ struct PageCommands {
         }
     }
 
-    /// A line for each word of `on|off`, and values for words in capitals.
+    /// One command for each word of `on|off`, with values for words in capitals.
     private static func variants(of words: [String]) -> [[String]] {
         var lines: [[String]] = [[]]
         for word in words {
@@ -59,7 +59,7 @@ struct PageCommands {
     }
 
     private static func value(_ word: String) -> String {
-        // Of `0…15` its beginning, of `COMMAND…` one.
+        // For `0…15` its beginning, for `COMMAND…` one word.
         let first = word.split(separator: "…").first.map(String.init) ?? word
         return values[first] ?? first
     }

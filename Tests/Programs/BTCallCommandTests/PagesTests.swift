@@ -13,7 +13,9 @@ import Testing
     /// Pages of changes name verbs as they were.
     private static func files() throws -> [String] {
         let folders = ["", "dbus", "man", "udev", "etc", "Examples", "Sources/Client/BTCall/BTCall.docc"]
-        let topics = ["applications", "configure", "inside", "operate", "questions", "reference"]
+        // Files have a suffix, folders have none.
+        let topics = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: "docs").path())
+            .filter { !$0.contains(".") }
         let pages = ["docs"] + topics.map { "docs/\($0)" }
         return try (folders + pages).flatMap { folder in
             try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path())

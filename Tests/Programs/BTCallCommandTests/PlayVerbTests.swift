@@ -26,7 +26,7 @@ import Testing
                 index: 1))
         file = NSTemporaryDirectory() + "btcall-play-\(UUID().uuidString).wav"
         var writer = try WaveWriter(path: file, rate: 8000)
-        // A quarter of a second and a part of a block.
+        // A quarter of a second and a partial block.
         try writer.append((0..<2030).map { Int16($0) })
     }
 
@@ -49,7 +49,7 @@ import Testing
         #expect(try JSONPage().mistakes(in: result.object, "Played", at: "play").isEmpty)
     }
 
-    @Test func `play to a page needs no call, and says how it is to be heard`() async throws {
+    @Test func `play to a page needs no call, and passes its options`() async throws {
         daemon.end(call, reason: "remoteHangUp")
         let run = playing("--to", "page", "--priority", "8", "--duck=-20", "--alone")
         try await audio.take(blocks: 26)
@@ -72,7 +72,7 @@ import Testing
         #expect(result.errors.contains("the call was over after"), "\(result.errors)")
     }
 
-    @Test func `play says that the daemon closed its descriptor`() async throws {
+    @Test func `play reports that the daemon closed its descriptor`() async throws {
         let run = playing("--json")
         try await audio.take(blocks: 1)
         audio.close()
@@ -81,7 +81,7 @@ import Testing
         #expect(result.errors.contains("`journalctl -u btcalld` says why"), "\(result.errors)")
     }
 
-    @Test func `play says that the daemon is gone`() async throws {
+    @Test func `play reports that the daemon has gone`() async throws {
         let run = playing()
         try await audio.take(blocks: 1)
         daemon.close()
@@ -94,7 +94,7 @@ import Testing
         let run = playing()
         try await audio.take(blocks: 2)
         daemon.change(call, .held)
-        // It is asked for the calls before it says so.
+        // The daemon must have received the request for calls before.
         await ControlLoop.shared.sleep(for: .seconds(1))
         daemon.change(call, .active)
         try await audio.take(blocks: 24)
@@ -104,7 +104,7 @@ import Testing
         #expect(result.errors == "btcall: the call is held: the rest is played when it is taken up again\n")
     }
 
-    @Test func `play refuses a file that is none, and to play without a call`() async throws {
+    @Test func `play refuses a file that is not a WAV file, and to play without a call`() async throws {
         var result = try await CommandRun.btcall("play", "/nonexistent.wav", bus: bus)
         #expect(result.status == 1 && result.errors == "btcall: /nonexistent.wav: No such file or directory\n")
         daemon.change(call, .held)
@@ -113,7 +113,7 @@ import Testing
         #expect(audio.options.isEmpty)
     }
 
-    @Test func `volume mic and application show and set what the far end hears`() async throws {
+    @Test func `volume mic and application show and set the audio to the far end`() async throws {
         #expect(try await CommandRun.btcall("volume", "mic", "0.5", bus: bus).output == "mic 0.5\n")
         #expect(try await CommandRun.btcall("volume", "application", "0", bus: bus).output == "application 0.0\n")
         #expect(audio.volumes == ["MicVolume": 0.5, "AppVolume": 0])
@@ -122,10 +122,10 @@ import Testing
     }
 }
 
-/// `org.btcall.Audio1`, whose far end hears as fast as a test takes it.
+/// `org.btcall.Audio1` with a far end that plays at the speed of the test.
 @ControlPlane
 final class FakeAudio {
-    /// Of the latest request.
+    /// Options of the latest request.
     private(set) var options: [String: Value] = [:]
     private(set) var taken: [Int16] = []
     /// The method of the latest request.
@@ -161,14 +161,14 @@ final class FakeAudio {
         taken = []
         var ends: [Int32] = [-1, -1]
         _ = socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &ends)
-        // Four blocks of 160 bytes or so are written ahead.
+        // About four blocks of 160 bytes are written ahead.
         var size: Int32 = 1
         _ = setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         descriptor = ends[0]
         return PassedDescriptor(taking: ends[1])
     }
 
-    /// Hears so many blocks; waits for them.
+    /// Plays this many blocks; waits for them.
     func take(blocks: Int) async throws {
         var left = blocks
         var block = [Int16](repeating: 0, count: 480)

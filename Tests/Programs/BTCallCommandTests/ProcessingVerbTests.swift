@@ -24,7 +24,7 @@ import Testing
         try await CommandRun.btcall(["voice"] + arguments, bus: bus)
     }
 
-    @Test func `processing shows what is done to the microphone`() async throws {
+    @Test func `processing shows the microphone's processing`() async throws {
         voice.flags["AutomaticGain"] = false
         #expect(
             try await run().output == """
@@ -48,7 +48,7 @@ import Testing
         (["echo", "off"], "EchoCancellation", false), (["noise", "off"], "NoiseSuppression", false),
         (["gain", "off"], "AutomaticGain", false), (["highpass", "off"], "HighPass", false),
     ])
-    func `processing sets one thing and shows what became of it`(
+    func `processing sets one thing and shows the result`(
         _ words: [String], _ property: String, _ value: Bool
     ) async throws {
         let before = voice.flags
@@ -62,21 +62,21 @@ import Testing
         (["perhaps"], "accepted: on, off, bypass"),
         (["gain", "5"], "gain is on or off, not 5"), (["on", "off"], "off is too much after on"),
     ])
-    func `processing refuses what it does not know`(_ words: [String], _ text: String) throws {
+    func `processing refuses unknown words`(_ words: [String], _ text: String) throws {
         let error = #expect(throws: (any Error).self) { _ = try Entry.command(for: ["voice"] + words) }
         let refusal = try #require(error)
         #expect(Entry.exitCode(for: refusal).rawValue == 64)
         #expect(Entry.message(for: refusal).contains(text), "\(Entry.message(for: refusal))")
     }
 
-    @Test func `processing says why it cannot be switched on`() async throws {
+    @Test func `processing says why it cannot be enabled`() async throws {
         voice.refusal = "the setting audio.voiceProcessing is none"
         let result = try await run("on")
         #expect(result.status == 1 && result.errors.contains("audio.voiceProcessing is none"))
     }
 }
 
-/// The part of `org.btcall.Audio1` that the verb uses.
+/// The part of `org.btcall.Audio1` for the verb.
 @ControlPlane
 final class FakeVoice {
     var flags = [

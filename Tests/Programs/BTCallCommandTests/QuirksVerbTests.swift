@@ -58,12 +58,12 @@ import Testing
         #expect(rows[0]["advice"] is NSNull && rows[1]["expires"] as? String == "2026-01-01")
     }
 
-    @Test func `without a database it says where one is looked for`() async throws {
+    @Test func `without a database quirks says where it is searched`() async throws {
         let run = try await CommandRun.btcall("quirks", "list", bus: bus)
         #expect(run.status == 0 && run.output.hasPrefix("no quirks database: `btcall config quirks.database`"))
     }
 
-    @Test func `quirks explain says what applies, what nearly does, and what comes of it`() async throws {
+    @Test func `quirks explain lists rows that apply, rows that nearly do, and the result`() async throws {
         await prepare {
             var explanation = QuirksExplanationDescription(address: BluetoothAddress(value: 0x0014_0911_2233))
             explanation.name = "Car"
@@ -109,14 +109,14 @@ import Testing
         #expect((object["outcomes"] as? [[String: Any]])?.first?["sources"] as? [String] == ["slow"])
     }
 
-    @Test func `a headset of which nothing is known has nothing done differently`() async throws {
+    @Test func `an unknown headset has no special treatment`() async throws {
         await prepare { $0.quirksExplanation = QuirksExplanationDescription(address: BluetoothAddress(value: 1)) }
         let run = try await CommandRun.btcall("quirks", "explain", "00:00:00:00:00:01", bus: bus)
         #expect(run.output.contains("not known to bluetoothd: only rows by address or by controller can apply"))
         #expect(run.output.hasSuffix("no row applies\n\nnothing is done differently for this headset\n"))
     }
 
-    @Test func `what is neither an address nor a name is refused, and what the daemon refuses is told`() async throws {
+    @Test func `a text that is neither an address nor a name is refused, and a refusal is printed`() async throws {
         let run = try await CommandRun.btcall("quirks", "explain", "sofa", bus: bus)
         #expect(run.status == 1 && run.errors == "btcall: there is no headset sofa: no headset is known\n")
         let refused = try await CommandRun.btcall("quirks", "explain", "00:00:00:00:00:01", bus: bus)

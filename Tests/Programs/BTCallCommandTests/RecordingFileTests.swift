@@ -5,7 +5,7 @@ import Testing
 
 @testable import BTCallCommand
 
-/// What was said in a call is for the one who records it.
+/// Only the recording user may read a call's recording.
 @Suite @ControlPlane struct RecordingFileTests {
     private let folder: String
 
@@ -15,7 +15,7 @@ import Testing
     }
 
     private func remove() {
-        // What is left of a test is no failure of it.
+        // A leftover directory is not a failure.
         try? FileManager.default.removeItem(atPath: folder)
     }
 
@@ -26,7 +26,7 @@ import Testing
         return stat(path(name), &status) == 0 ? status.st_mode & 0o7777 : nil
     }
 
-    /// Records to a WAV file or raw; returns what is wrong.
+    /// Records to a WAV file or raw; returns the error.
     private func record(_ name: String, isRaw: Bool) -> String? {
         do {
             if isRaw {
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func `a recording is for its owner alone, whatever was there`(
+    @Test(arguments: [false, true]) func `a recording is readable by its owner only, whatever file was there`(
         isRaw: Bool
     ) throws {
         defer { remove() }
@@ -54,7 +54,7 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: path("old"))).count == (isRaw ? 0 : 50))
     }
 
-    @Test(arguments: [false, true]) func `no link is followed where others may put one`(isRaw: Bool) throws {
+    @Test(arguments: [false, true]) func `no link is followed in a shared directory`(isRaw: Bool) throws {
         defer { remove() }
         let secret = Data("kept".utf8)
         try secret.write(to: URL(fileURLWithPath: path("target")))
@@ -66,18 +66,18 @@ import Testing
                 + "accepted: a regular file, or a link in a directory to which only root or the program's own user may write"
         )
         #expect(try Data(contentsOf: URL(fileURLWithPath: path("target"))) == secret)
-        // In one's own directory a link is one's own.
+        // In a private directory the link is the user's own.
         try #require(chmod(folder, 0o700) == 0)
         #expect(record("link", isRaw: isRaw) == nil)
         #expect(mode("target") == 0o600)
     }
 
-    @Test func `a FIFO takes raw audio, and nobody waits for its reader`() throws {
+    @Test func `a FIFO receives raw audio without waiting for its reader`() throws {
         defer { remove() }
         try #require(mkfifo(path("fifo"), 0o644) == 0)
         #expect(record("fifo", isRaw: true) == nil)
         #expect(record("fifo", isRaw: false) == "DIR/fifo: is a FIFO; accepted: a regular file")
-        // With a reader it is none the better for a WAV file.
+        // Even with a reader, a FIFO is refused for a WAV file.
         let reader = open(path("fifo"), O_RDONLY | O_NONBLOCK)
         defer { close(reader) }
         #expect(record("fifo", isRaw: false) == "DIR/fifo: is a FIFO; accepted: a regular file")

@@ -41,7 +41,7 @@ import Testing
 
     @ControlPlane private func prepare(_ change: @ControlPlane (FakeDaemon) -> Void) { change(daemon) }
 
-    @Test func `config is a table of all keys with when each acts`() async throws {
+    @Test func `config is a table of all keys with the time when each acts`() async throws {
         let run = try await CommandRun.btcall("config", bus: bus)
         #expect(
             run.output == """
@@ -91,7 +91,7 @@ import Testing
         #expect(both.map { Entry.message(for: $0).contains("--changed only shows") } == true)
     }
 
-    @Test func `config takes the name that an earlier version had for a key, and says so`() async throws {
+    @Test func `config accepts an earlier name of a key, and says so`() async throws {
         for name in ["openTimeoutMs", "routing.openTimeoutMs"] {
             let run = try await CommandRun.btcall("config", name, "4000", bus: bus)
             #expect(run.output.hasPrefix("routing.openTimeoutMilliseconds = 4000"))
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `config KEY shows it with what is accepted`() async throws {
+    @Test func `config KEY shows it with its accepted values`() async throws {
         #expect(
             try await CommandRun.btcall("config", "openTimeoutMilliseconds", bus: bus).output == """
                 routing.openTimeoutMilliseconds: What routing.openTimeoutMilliseconds means.
@@ -115,7 +115,7 @@ import Testing
         #expect(object["origin"] as? String == "file")
     }
 
-    @Test func `config KEY VALUE sets it and says when that acts`() async throws {
+    @Test func `config KEY VALUE sets it and says when the change acts`() async throws {
         func run(_ arguments: String...) async throws -> String {
             let run = try await Self.run(["config"] + arguments, bus)
             return run.output + run.errors
@@ -154,7 +154,7 @@ import Testing
             "playback is a key of several sections: device.earpiece.playback, device.speakerphone.playback"
         ),
     ])
-    func `An unknown key is answered with what was perhaps meant`(key: String, message: String) async throws {
+    func `An unknown key is answered with the closest names`(key: String, message: String) async throws {
         let run = try await CommandRun.btcall("config", key, "1", bus: bus)
         #expect(run.status == 1 && run.errors == "btcall: \(message)\n")
         #expect(await daemon.requests.isEmpty)
@@ -176,7 +176,7 @@ import Testing
             ])
     }
 
-    @Test func `order takes addresses and names, and says which headset is which`() async throws {
+    @Test func `order accepts addresses and names, and says which headset is which`() async throws {
         func headset(_ value: UInt64, _ name: String) -> DeviceDescription {
             DeviceDescription(device: .headset(BluetoothAddress(value: value)), name: name, isAvailable: true)
         }
@@ -221,7 +221,7 @@ import Testing
 
     // MARK: What is held while a program runs
 
-    @Test func `interrupt, session activate and select hold while the program runs, and give its exit code`()
+    @Test func `interrupt, session activate and select hold while the program runs, and return its exit code`()
         async throws
     {
         await prepare { $0.router.isStarted = true }
@@ -242,7 +242,7 @@ import Testing
         #expect(await daemon.held.isEmpty)
     }
 
-    @Test func `The program runs only while it is held`() async throws {
+    @Test func `The program runs only while the hold lasts`() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "btcall-held-\(UUID().uuidString)").path()
         defer { try? FileManager.default.removeItem(atPath: file) }  // A file in the temporary directory may stay.
         let script = "until [ -e \"$0\" ]; do sleep 0.01; done"

@@ -8,12 +8,12 @@ import Testing
 
 @testable import BTCallCommand
 
-/// A directory that looks like the root of a board, and what `btcall setup` makes of it.
+/// A directory that looks like the root of a board, for runs of `btcall setup`.
 private final class FakeBoard {
     let root = FileManager.default.temporaryDirectory.appending(path: "btcall-board-\(UUID().uuidString)")
     var output: URL { root.appending(path: "btcalld.conf") }
 
-    /// - Parameter cards: short name, long name, whether it is USB, and its devices: `p`, `c` or `pc` each.
+    /// - Parameter cards: short name, long name, whether it is USB, and its devices: each `p`, `c` or `pc`.
     init(model: String?, _ cards: [(identifier: String, name: String, isUSB: Bool, devices: [String])]) throws {
         try make("proc/asound", nil)
         if let model {
@@ -60,7 +60,7 @@ private final class FakeBoard {
         }
     }
 
-    /// - Parameter answers: nil: nobody is there.
+    /// - Parameter answers: nil without a person.
     func setup(_ arguments: String..., answers: [String]? = nil) throws -> Result {
         var words = ["setup", "--root", root.path()] + arguments
         if !arguments.contains("--output") { words += ["--output", output.path()] }
@@ -93,7 +93,7 @@ private final class FakeBoard {
 
     private static let pi = "Raspberry Pi 4 Model B Rev 1.4"
 
-    @Test func `What the kernel says of its cards is read`() throws {
+    @Test func `The kernel's list of cards is read`() throws {
         let board = try FakeBoard(
             model: Self.pi,
             [
@@ -111,7 +111,7 @@ private final class FakeBoard {
         #expect(try BoardFacts.read(root: FakeBoard(model: nil, []).root.path()) == BoardFacts())
     }
 
-    @Test func `Patterns have * for anything and | between them`() {
+    @Test func `Patterns have * for any characters and | as separator`() {
         #expect(BoardProfile.matches("Raspberry Pi 5", "Jetson*|Raspberry Pi *"))
         #expect(
             BoardProfile.matches("USBPhone", "*Phone") && BoardProfile.matches("a", "*")
@@ -122,7 +122,7 @@ private final class FakeBoard {
         }
     }
 
-    @Test func `Every shipped board is understood, and its devices are a configuration that btcalld takes`() throws {
+    @Test func `Every shipped board is accepted, and its devices are a configuration that btcalld accepts`() throws {
         let profiles = try BoardProfile.read(Self.shipped)
         #expect(profiles.count > 8)
         for profile in profiles {
@@ -140,7 +140,7 @@ private final class FakeBoard {
         }
     }
 
-    @Test func `A file of boards that is wrong is refused with its line`() throws {
+    @Test func `An invalid file of boards is refused with its line`() throws {
         for (text, part) in [
             ("[bord x]\ncard = a", "f:2: [bord x] card: there is no such section"),
             ("[board x]\nspeaker.playback = a", "keys are model, card, note and DEVICE.KEY"),
@@ -157,7 +157,7 @@ private final class FakeBoard {
         }
     }
 
-    @Test func `A known board is proposed, others add to it, and the rest of the cards follows, USB first`() throws {
+    @Test func `A known board is proposed, others add to it, then the other cards follow, USB first`() throws {
         let board = try FakeBoard(
             model: Self.pi,
             [
@@ -180,21 +180,21 @@ private final class FakeBoard {
                 capture = hw:CARD=Device,DEV=1
 
                 """)
-        // What was plugged into a PC goes before its own codec, which keeps the jack.
+        // A card plugged into a PC precedes the PC's own codec, which keeps the jack.
         let desk = try FakeBoard(
             model: "OptiPlex", [("PCH", "HDA Intel PCH", false, ["pc"]), ("Device", "USB Audio", true, ["pc"])])
         #expect(try desk.setup("--yes", "--no-test").output.contains("known as: hda"))
         #expect(
             try desk.text.hasPrefix("[device speakerphone]\nplayback = hw:CARD=Device,DEV=0\n")
                 && desk.text.contains("[device wiredHeadset]\nplayback = hw:CARD=PCH,DEV=0\n"))
-        // A board that is named, and is not there.
+        // A named board that is absent.
         let other = try board.setup("--yes", "--no-test", "--board", "codec-zero")
         #expect(other.failure?.contains("IQaudIOCODEC") == true && other.failure?.contains("wm8960soundcard") == true)
         let unknown = try board.setup("--yes", "--no-test", "--board", "teapot")
         #expect(unknown.failure?.contains("there is no board \"teapot\"; there are: respeaker-2mic") == true)
     }
 
-    @Test func `Nothing else of a file changes, nor its rights, and again is the same`() throws {
+    @Test func `The rest of a file and its mode stay, and a second run changes nothing`() throws {
         let board = try FakeBoard(model: Self.pi, [("Device", "USB Audio", true, ["pc"])])
         let old = """
             # ours
@@ -221,16 +221,16 @@ private final class FakeBoard {
         #expect(rights == 0o600)
         #expect(try board.setup("--yes", "--no-test").failure == nil)
         #expect(try board.text == expected)
-        // One that btcalld would not start with stays as it is.
+        // A file that btcalld would not accept stays unchanged.
         try board.write("btcalld.conf", "[routing]\nnonsense = 1\n")
         #expect(try board.setup("--yes", "--no-test").failure?.contains("[routing] nonsense") == true)
         #expect(try board.text == "[routing]\nnonsense = 1\n")
-        // Nor is there anything of a file that cannot be written.
+        // Nor is anything written to a file that cannot be written.
         let run = try board.setup("--yes", "--no-test", "--output", "/proc/btcalld.conf")
         #expect(run.failure?.contains("/proc/btcalld.conf is not written: open") == true)
     }
 
-    @Test func `What is said to be silent or cannot be opened is left out, and a tone is played`() throws {
+    @Test func `A device that is silent or cannot be opened is left out, and a tone is played`() throws {
         let board = try FakeBoard(model: "Test bench", [("Loop", "Loop", false, ["pc"])])
         let tone = board.root.appending(path: "tone").path()
         try board.write(
@@ -245,7 +245,7 @@ private final class FakeBoard {
             wiredHeadset.playback = null
             """)
         let boards = board.root.appending(path: "boards.conf").path()
-        // Tone heard; zeros used all the same; the earpiece's zeros not; the wired headset not heard; write.
+        // Tone heard; zeros used anyway; the earpiece's zeros not; the wired headset not heard; write.
         let run = try board.setup("--boards", boards, answers: ["y", "", "n", "no", "yes"])
         #expect(run.failure == nil)
         #expect(run.errors.contains("earpiece: playback is left out: plughw:CARD=nowhere,DEV=0: no such device"))
@@ -254,19 +254,19 @@ private final class FakeBoard {
         let text = try board.text
         #expect(text.contains("[device speakerphone]\nplayback = file:FILE='\(tone)',FORMAT=raw\ncapture = null\n"))
         #expect(!text.contains("earpiece") && !text.contains("wiredHeadset"))
-        // A second of 440 Hz: 880 changes of sign in each channel.
+        // One second of 440 Hz: 880 changes of sign in each channel.
         let samples = try Data(contentsOf: URL(filePath: tone)).withUnsafeBytes { Array($0.bindMemory(to: Int16.self)) }
         #expect(samples.count >= 48000 && (3000...3300).contains(samples.map { abs(Int($0)) }.max() ?? 0))
         let changes = zip(samples, samples.dropFirst()).count { ($0 < 0) != ($1 < 0) }
         #expect((870...890).contains(changes))
-        // Nothing is left when nothing works, and nobody is asked where nobody is.
+        // Nothing is left when nothing works, and no question is asked without a terminal.
         let silent = try board.setup("--boards", boards, "--output", "-")
         #expect(silent.failure?.contains("there is nobody to answer") == true)
         let refused = try board.setup("--boards", boards, answers: ["y", "y", "n", "n", "n"])
         #expect(refused.failure == "nothing is written")
     }
 
-    @Test func `--json and --output - print what would be written, and no card is said with its way out`() throws {
+    @Test func `--json and --output - print the text, and a missing card is reported with what to do`() throws {
         let board = try FakeBoard(model: nil, [("Device", "USB Audio", true, ["pc"])])
         let printed = try board.setup("--yes", "--no-test", "--output", "-")
         #expect(printed.output.contains("[device speakerphone]\nplayback = hw:CARD=Device,DEV=0\n"))

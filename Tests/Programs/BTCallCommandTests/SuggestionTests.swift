@@ -7,7 +7,7 @@ import Testing
 @testable import BTCallCommand
 
 @Suite struct SuggestionTests {
-    /// What a person reads who typed this; nil when it is accepted.
+    /// The message for this command line; nil when it is accepted.
     private func refusal(_ arguments: [String]) -> String? {
         do {
             _ = try Entry.command(for: arguments)
@@ -27,11 +27,11 @@ import Testing
         (["session", "activte"], "unknown verb 'activte': did you mean 'activate'?"),
         (["xylophone"], "unknown verb 'xylophone'"),
     ])
-    func `An unknown verb is answered with what was perhaps meant`(arguments: [String], message: String) {
+    func `An unknown verb is answered with the closest verb`(arguments: [String], message: String) {
         #expect(refusal(arguments) == message)
     }
 
-    @Test func `Everything else that is wrong is not blamed on the verb`() throws {
+    @Test func `Other errors are not blamed on the verb`() throws {
         for arguments in [["dial"], ["call", "1", "2"], ["mute", "perhaps"], ["session", "xylophone"]] {
             let text = try #require(refusal(arguments))
             #expect(!text.contains("unknown verb"), "\(arguments): \(text)")
@@ -48,7 +48,7 @@ import Testing
         #expect(text.contains(question), "\(text)")
     }
 
-    @Test func `Two bytes that changed places are one mistake, and a short word has few neighbours`() {
+    @Test func `Two swapped bytes are one mistake, and a short word has few neighbours`() {
         let verbs = ["hold", "dnd", "log", "mic", "mute", "why"]
         #expect(Suggestion.question(for: "hlod", among: verbs) == "did you mean 'hold'?")
         #expect(Suggestion.question(for: "dn", among: verbs) == "did you mean 'dnd'?")

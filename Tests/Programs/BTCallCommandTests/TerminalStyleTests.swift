@@ -7,7 +7,7 @@ import Testing
 @testable import BTCallCommand
 
 @Suite struct TerminalStyleTests {
-    @Test func `Emphasis is put round a text, and only where it is on`() {
+    @Test func `Emphasis surrounds a text only where it is enabled`() {
         let style = TerminalStyle(isEnabled: true)
         #expect(style.bold("a").text == "\u{1B}[1ma\u{1B}[22m" && style.dim("a").text == "\u{1B}[2ma\u{1B}[22m")
         #expect(style.red("a").text == "\u{1B}[31ma\u{1B}[39m" && style.green("a").text == "\u{1B}[32ma\u{1B}[39m")
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `Emphasis is the only sequence in a line, whatever its parts are called`() {
+    @Test func `Emphasis is the only sequence in a line, whatever its parts contain`() {
         let style = TerminalStyle(isEnabled: true)
         let name = "a\u{1B}[31mb"
         let line: StyledText = "\(style.bold(name)): \(name)"
@@ -33,14 +33,14 @@ import Testing
     ]
 
     @Test(arguments: wishes)
-    func `Colours go by the wish, the terminal and the environment`(
+    func `Colours depend on the request, the terminal and the environment`(
         wish: TerminalStyle.Wish, isTerminal: Bool, variables: [String: String], isEnabled: Bool
     ) {
         let style = TerminalStyle(wish, isTerminal: isTerminal) { variables[$0] }
         #expect(style.isEnabled == isEnabled)
     }
 
-    @Test func `A table with colours is the one without, but for them`() {
+    @Test func `A table with colours is otherwise the one without`() {
         var table = Table("A", "LONG", "C")
         table.add("wide cell", "", "end")
         table.emphasize(.good, inColumn: "A")
@@ -68,7 +68,7 @@ import Testing
             ])
     }
 
-    @Test func `--color always colours what goes into a pipe, and without it nothing does`() throws {
+    @Test func `--color always colours output into a pipe, and nothing else does`() throws {
         let program = try #require(CommandLineTests.program)
         let missing = ["status", "--bus", "unix:path=/nonexistent/bus"]
         func errors(_ arguments: [String]) throws -> String {

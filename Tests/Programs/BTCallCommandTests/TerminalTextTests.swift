@@ -10,11 +10,11 @@ struct TerminalTextTests {
         #expect(TerminalText.columns(text) == columns)
     }
 
-    @Test func `A text is cut off or filled to the columns that it has`() {
+    @Test func `A text is cut off or padded to its columns`() {
         #expect(TerminalText.fitted("headset", 9) == "headset  ")
         #expect(TerminalText.fitted("headset", 7) == "headset")
         #expect(TerminalText.fitted("headset", 5) == "head…")
-        // A wide character is not cut in two.
+        // A wide character is not split.
         #expect(TerminalText.fitted("日本語", 4) == "日… ")
         #expect(TerminalText.fitted("e\u{301}e\u{301}", 1) == "…")
         #expect(TerminalText.clipped("abc", 0) == "")
@@ -32,7 +32,7 @@ struct TerminalTextTests {
         ("q", "q"), ("\u{1B}[Aq", "q"), ("\u{1B}[1;5Cm\u{1B}OPq", "mq"), ("\u{1B}", ""), ("\u{1B}\u{1B}[200~q", "q"),
         ("\u{1B}mq", "q"),
     ])
-    @ControlPlane func `Keys that make no character are no characters`(_ sent: String, _ expected: String) {
+    @ControlPlane func `Keys that produce no character are skipped`(_ sent: String, _ expected: String) {
         #expect(String(TerminalScreen.keys(sent.utf8)) == expected)
     }
 }

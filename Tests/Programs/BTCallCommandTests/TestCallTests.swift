@@ -22,13 +22,13 @@ import Testing
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     }
 
-    /// A signal in which every sample tells its place.
+    /// A signal whose samples tell their position.
     private func counted(_ frames: Int, from start: Int) -> [Int16] {
         (0..<frames).map { Int16(truncatingIfNeeded: start + $0 % 30000) }
     }
 
     @Test(arguments: [8000, 16000, 48000])
-    func `The recording is what the call sent, and the far end arrives in order`(rate: Int) async throws {
+    func `The recording contains the call's audio, and the far end's audio arrives in order`(rate: Int) async throws {
         let farEnd = counted(rate / 2, from: 1)
         let microphone = counted(2 * rate, from: 7)
         let file = directory.appending(path: "far.wav").path()
@@ -73,7 +73,7 @@ import Testing
         #expect(requests.prefix(4) == ["ReportOutgoing 42", "Update alerting", "Update active", "Update ended"])
     }
 
-    @Test func `An incoming call that nobody answers is taken back at an interrupt, and the code is 1`() async throws {
+    @Test func `An unanswered incoming call is withdrawn at an interrupt, and the code is 1`() async throws {
         let capture = Capture()
         let bridge = try await CallBridge(bus: .address(bus.address))
         let report = await TestCallReport(capture.sink, isJSON: false)
@@ -90,7 +90,7 @@ import Testing
         await bridge.close()
     }
 
-    @Test func `A call is held and taken up again, and its far end goes on where it was`() async throws {
+    @Test func `A call is held and resumed, and its far end continues where it was`() async throws {
         let capture = Capture()
         let bridge = try await CallBridge(bus: .address(bus.address))
         let report = await TestCallReport(capture.sink, isJSON: false)
@@ -115,7 +115,7 @@ import Testing
         await bridge.close()
     }
 
-    @Test func `A call that is dialled at a headset is answered, shows its tones, and is the only one`() async throws {
+    @Test func `A call dialled at a headset is answered, shows its tones, and is the only one`() async throws {
         let capture = Capture()
         let bridge = try await CallBridge(bus: .address(bus.address))
         let report = await TestCallReport(capture.sink, isJSON: false)
@@ -142,7 +142,7 @@ import Testing
         await bridge.close()
     }
 
-    @Test func `A daemon that goes in the call ends it with an error`() async throws {
+    @Test func `A daemon that goes during the call ends it with an error`() async throws {
         let capture = Capture()
         let bridge = try await CallBridge(bus: .address(bus.address))
         let report = await TestCallReport(capture.sink, isJSON: false)
@@ -157,7 +157,7 @@ import Testing
         await bridge.close()
     }
 
-    @Test func `A far end that cannot be read is refused before there is a call`() async throws {
+    @Test func `An unreadable far end is refused before there is a call`() async throws {
         let file = directory.appending(path: "text.wav").path()
         try "hello, this is no audio".write(toFile: file, atomically: true, encoding: .utf8)
         let run = try await CommandRun.btcall("test-call", "--far-end", file, bus: bus)

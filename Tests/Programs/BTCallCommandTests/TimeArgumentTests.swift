@@ -36,7 +36,7 @@ import Testing
         #expect(milliseconds("2025-01-31T23:59:59.5") == (try local(2025, 1, 31, 23, 59, 59)) + 500)
     }
 
-    @Test func `A time of day is the last one that has been`() throws {
+    @Test func `A time of day is its latest occurrence`() throws {
         let noon = try local(2025, 3, 1, 12, 0, 0)
         #expect(milliseconds("11:59:59", now: noon) == (try local(2025, 3, 1, 11, 59, 59)))
         #expect(milliseconds("12:00:00", now: noon) == noon)
@@ -49,7 +49,7 @@ import Testing
         "2025-03-01", "2025-13-01T00:00:00Z", "2025-03-32T00:00:00Z", "25-03-01T00:00:00Z", "2025-03-01T00:00:00X",
         "2025-03-01T00:00:00+1", "2025-03-01T00:00:00+25:00", "-99999999999",
     ])
-    func `What is no time is refused`(_ text: String) {
+    func `A text that is not a time is refused`(_ text: String) {
         #expect(milliseconds(text) == nil)
     }
 }

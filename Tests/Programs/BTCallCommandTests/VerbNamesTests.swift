@@ -9,9 +9,9 @@ import Testing
 
 @testable import BTCallCommand
 
-/// What verbs are called, were called, and where their options may be.
+/// Present and earlier names of verbs, and the places of their options.
 @Suite(.timeLimit(.minutes(1))) struct VerbNamesTests {
-    /// Each old name with what was typed behind it, and what it is now.
+    /// Each old name with typed arguments, and its present form.
     private static let lines: [(old: [String], new: [String])] = [
         (["activate"], ["daemon", "activate"]),
         (["conference"], ["merge"]),
@@ -36,7 +36,7 @@ import Testing
         (["voice", "echo", "off"], ["processing", "echo", "off"]),
     ]
 
-    @Test func `Every old name is the verb that it has become, with its arguments`() throws {
+    @Test func `Every old name becomes the present verb with its arguments`() throws {
         #expect(
             Set(Self.lines.map { Array($0.old.prefix($0.old.first == "quirks" ? 2 : 1)) }).count == OldVerbs.names.count
         )
@@ -45,7 +45,7 @@ import Testing
             let command = type(of: try Entry.command(for: line.old))
             let isLeaf = command.configuration.subcommands.isEmpty
             #expect(isLeaf && !HelpTests.verbs.contains { $0.words == Array(line.old.prefix(1)) }, "\(line.old)")
-            // So is help for it.
+            // So does a request for its help.
             let help = CommandWords.arranged(["help"] + line.old.prefix(1), of: Entry.self, OldVerbs.names)
             #expect(help.count >= 2 && help.first == "help" && help[1] == line.new[0])
         }
@@ -55,7 +55,7 @@ import Testing
         ["--json", "--bus", "unix:path=/a", "status"], ["status", "--bus", "unix:path=/a", "--json"],
         ["--bus=unix:path=/a", "status", "--json"], ["--json", "status", "--bus=unix:path=/a"],
     ])
-    func `Options of every verb may be before it or after it`(_ arguments: [String]) throws {
+    func `Options of every verb may precede or follow it`(_ arguments: [String]) throws {
         let command = try #require(try Entry.command(for: arguments) as? StatusCommand)
         #expect(command.options.json && command.options.bus == .address("unix:path=/a"))
     }
@@ -73,7 +73,7 @@ import Testing
         (["---completion", "select", "--", "--bus"], ["---completion", "select", "--", "--bus"]),
         (["--bus"], ["--bus"]), ([], []),
     ])
-    func `A command line is put into the order of the parser`(_ typed: [String], _ arranged: [String]) {
+    func `A command line is put into the parser's order`(_ typed: [String], _ arranged: [String]) {
         #expect(CommandWords.arranged(typed, of: Entry.self, OldVerbs.names) == arranged)
     }
 
@@ -131,7 +131,7 @@ import Testing
         #expect((absent["name"] as? String)?.hasPrefix("org.freedesktop.DBus.Error.") == true)
     }
 
-    @Test func `With --json a wrong command line is an object as well`() throws {
+    @Test func `With --json an invalid command line is an object, too`() throws {
         let program = try #require(CommandLineTests.program)
         let (text, status) = try ChildProcess(program.path(), ["--json", "prefr"], capturing: .errors).finish()
         let json = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
@@ -142,7 +142,7 @@ import Testing
 
     // MARK: Questions
 
-    @Test func `Somebody at a terminal is asked, and only y does it`() async throws {
+    @Test func `A person at a terminal is asked, and only y proceeds`() async throws {
         for (answer, isDone) in [("y", true), ("Yes", true), ("n", false), ("", false)] {
             let capture = Capture()
             let options = try ConfirmationOptions.parse([])
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `Nobody is asked with --yes, without a terminal, or when nothing is lost`() async throws {
+    @Test func `No question is asked with --yes, without a terminal, or when nothing is lost`() async throws {
         let capture = Capture()
         let refusing = ConfirmationOptions.Terminal(isPresent: true) { "n" }
         try await ConfirmationOptions.parse(["--yes"]).confirm(capture.sink, refusing) { "a" }

@@ -34,7 +34,7 @@ import Testing
 
     @ControlPlane private func prepare(_ change: @ControlPlane (FakeDaemon) -> Void) { change(daemon) }
 
-    @Test func `status --json has every key, null where there is nothing`() async throws {
+    @Test func `status --json has every key, null for missing values`() async throws {
         await prepare { daemon in
             daemon.router = RouterState(isStarted: true, preferred: .bluetooth, defaultDevice: .earpiece)
             daemon.addCall(Self.ringing)
@@ -76,7 +76,7 @@ import Testing
         #expect(run.status == 0)
     }
 
-    @Test func `status tells people where the audio is, the calls and what to do about problems`() async throws {
+    @Test func `status prints the route, the calls and what to do about problems`() async throws {
         await prepare { daemon in
             daemon.router = RouterState(
                 isStarted: true, preferred: .bluetooth, activeRoute: Self.headset.device, mode: "hfp", codec: "mSBC",
@@ -101,7 +101,7 @@ import Testing
                 """)
     }
 
-    @Test func `Without a call status tells what one would use, by the name of the verb that says so`() async throws {
+    @Test func `Without a call status prints the device for the next one, with the verb that chose it`() async throws {
         await prepare { daemon in
             daemon.router = RouterState(
                 isStarted: true, preferred: .bluetooth, defaultDevice: .earpiece,
@@ -144,7 +144,7 @@ import Testing
         #expect(nothing.contains("  Fallback   earpiece, which is not there\n"))
     }
 
-    @Test func `status says that the microphone is off, not that it is on`() async throws {
+    @Test func `status reports a disabled microphone as off`() async throws {
         await prepare { $0.audioProperties["MicrophoneEnabled"] = .bool(false) }
         #expect(
             try await CommandRun.btcall("status", bus: bus).output
@@ -207,14 +207,14 @@ import Testing
                 """)
     }
 
-    @Test func `devices says what a device is to the call`() async throws {
+    @Test func `devices prints a device's state for calls`() async throws {
         var headset = Self.headset
         headset.state = "settling"
         await prepare { [headset] in $0.router.devices = [headset] }
         #expect(try await CommandRun.btcall("devices", bus: bus).output.contains("  yes, settling  "))
     }
 
-    @Test func `prefer, default, start and stop reach the daemon and say what is now`() async throws {
+    @Test func `prefer, default, start and stop reach the daemon and print the new state`() async throws {
         #expect(try await CommandRun.btcall("prefer", "bluetooth", bus: bus).output == "preferred: bluetooth\n")
         #expect(
             try await CommandRun.btcall("default", "none", bus: bus).output == "no fallback device\n")
@@ -225,7 +225,7 @@ import Testing
         #expect(await daemon.router.isStarted == false)
     }
 
-    @Test func `select moves the call, --clear takes it back, and a refusal is told with what to do`() async throws {
+    @Test func `select moves the call, --clear withdraws it, and a refusal is printed with what to do`() async throws {
         let refused = try await CommandRun.btcall("select", "earpiece", bus: bus)
         #expect(refused.status == 1)
         #expect(refused.errors == "btcall: the router is stopped: `btcall daemon routing on` starts it\n")
@@ -235,7 +235,7 @@ import Testing
         #expect(await daemon.requests == ["Select earpiece", "Select earpiece", "ClearSelection"])
     }
 
-    @Test func `answer takes the call that rings, hangup the active one`() async throws {
+    @Test func `answer acts on the ringing call, hangup on the active one`() async throws {
         await prepare { daemon in
             daemon.addCall(Self.active)
             daemon.addCall(Self.ringing)
@@ -301,7 +301,7 @@ import Testing
         #expect(await daemon.options == [:])
     }
 
-    @Test func `incident prints the file as it is, with real addresses only when asked`() async throws {
+    @Test func `incident prints the file unchanged, with real addresses only on request`() async throws {
         await prepare { $0.incident = "{\"format\": \"btcall-scenario/1\"}\n" }
         #expect(try await CommandRun.btcall("incident", bus: bus).output == "{\"format\": \"btcall-scenario/1\"}\n")
         #expect(await daemon.options == ["addresses": .bool(false)])

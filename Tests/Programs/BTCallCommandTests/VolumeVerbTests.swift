@@ -19,7 +19,7 @@ import Testing
         daemon = try await FakeDaemon(bus.address)
     }
 
-    /// Connected headsets, each with the volumes 10 of 12, 4 of 15 and 64 of 127.
+    /// Adds connected headsets, each with the volumes 10 of 12, 4 of 15 and 64 of 127.
     private func connect(_ headsets: [(BluetoothAddress, String)]) {
         daemon.update { state in
             state.devices = headsets.compactMap { address, name in
@@ -86,7 +86,7 @@ import Testing
         #expect(run[0]["device"] as? String == "bluetooth:\(second)" && run[0]["speakerVolumeMax"] as? Int == 12)
     }
 
-    @Test func `volume ROLE VALUE sets that of the only headset, or of the one that is named`() async throws {
+    @Test func `volume ROLE VALUE sets the volume of the only headset, or of the named one`() async throws {
         connect([(first, "Alpha")])
         let run = try await CommandRun.btcall("volume", "speaker", "12", bus: bus)
         #expect(run.status == 0 && run.output.hasSuffix("00:00:5E:00:53:01  Alpha  12 of 12  4 of 15     64 of 127\n"))
@@ -107,7 +107,7 @@ import Testing
         (["both", "5"], "speaker, microphone, media, mic"), (["media", "128"], "0 to 127"),
         (["mic", "0.5", "--headset", "a"], "speaker, microphone and media"),
     ])
-    func `volume says what is accepted`(words: [String], expected: String) {
+    func `volume names the accepted values`(words: [String], expected: String) {
         do {
             _ = try Entry.command(for: ["volume"] + words)
             Issue.record("\(words) was accepted")
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `volume says which headset it needs, and what the daemon refuses`() async throws {
+    @Test func `volume asks for a headset, and prints the daemon's refusals`() async throws {
         func failure(_ arguments: String...) async throws -> String {
             let run = try await CommandRun.btcall(["volume"] + arguments, bus: bus)
             #expect(run.status == 1 && run.output.isEmpty)
@@ -140,7 +140,7 @@ import Testing
         #expect(
             try await failure("speaker", "13", "--headset", "\(first)")
                 == "btcall: 13 is louder than this headset may be: 0 to 12\n")
-        // It is listed, and goes before it is set.
+        // It is listed, and disappears before it is set.
         daemon.bus.unexport(path: BTCallPath.headset(first))
         #expect(
             try await failure("speaker", "5", "--headset", "\(first)") == "btcall: \(first) is not paired\n")

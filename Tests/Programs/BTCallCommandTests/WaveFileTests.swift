@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `What is written in pieces is read as a whole`() throws {
+    @Test func `Pieces written one by one are read as a whole`() throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString).wav").path()
         defer { unlink(path) }
         var writer = try WaveWriter(path: path, rate: 32000)
@@ -46,13 +46,13 @@ import Testing
         #expect(try WaveFile(bytes: stereo, path: "").samples == [150, -4, .max])
     }
 
-    @Test func `Other chunks are skipped, and data whose length is wrong ends with the file`() throws {
+    @Test func `Other chunks are skipped, and data with a wrong length ends with the file`() throws {
         let list = Array("LIST".utf8) + bytes(3, 4) + [1, 2, 3, 0]
         #expect(try WaveFile(bytes: file(samples: [5], extra: list), path: "").samples == [5])
         #expect(try WaveFile(bytes: file(samples: [5, 6], stated: 0xFFFF_FFFF), path: "").samples == [5, 6])
     }
 
-    @Test func `What cannot be played is refused with what could`() {
+    @Test func `An unsupported file is refused with the supported formats`() {
         #expect(problem([]) == "x.wav: not a WAV file")
         #expect(problem(file(encoding: 3, bits: 32, samples: []))?.contains("16-bit PCM") == true)
         #expect(problem(file(channels: 6, samples: [])) == "x.wav: has 6 channels, not 1 or 2")
@@ -62,12 +62,12 @@ import Testing
         #expect(problem(Array(file(samples: []).prefix(36))) == "x.wav: has no audio data")
     }
 
-    @Test func `No cut of a file is read beyond its end`() {
+    @Test func `A truncated file is never read beyond its end`() {
         let whole = file(channels: 2, samples: [1, 2, 3, 4])
         for count in whole.indices { _ = problem(Array(whole.prefix(count))) }
     }
 
-    @Test func `A file that is not there is named with the reason`() {
+    @Test func `A missing file is named with the reason`() {
         #expect(throws: WaveFileError("/nonexistent.wav", "No such file or directory")) {
             try WaveFile(path: "/nonexistent.wav")
         }
@@ -75,7 +75,7 @@ import Testing
 }
 
 @Suite struct FarEndTests {
-    @Test func `A file is followed by silence, or begins again`() {
+    @Test func `A file is followed by silence, or repeated`() {
         var once = FarEnd(samples: [1, 2, 3], rate: 8000)
         var again = FarEnd(samples: [1, 2, 3], rate: 8000, loops: true)
         var block: [Int16] = [9, 9, 9, 9, 9]
@@ -87,7 +87,7 @@ import Testing
         #expect(block == [3, 1, 2, 3, 1])
     }
 
-    @Test func `A tone goes on smoothly from block to block at its frequency`() throws {
+    @Test func `A tone continues smoothly from block to block at its frequency`() throws {
         var tone = try FarEnd(.tone(hertz: 1000), rate: 8000, loops: false)
         var samples: [Int16] = []
         for _ in 0..<10 {
@@ -95,12 +95,12 @@ import Testing
             tone.fill(&block)
             samples += block
         }
-        // Eight samples a period: each is the one eight before.
+        // Eight samples per period: each equals the one eight before.
         for index in 8..<samples.count { #expect(abs(Int(samples[index]) - Int(samples[index - 8])) <= 1) }
         #expect(samples[2] == 8192)
     }
 
-    @Test func `Words for the far end`() {
+    @Test func `The far end is a tone, a file or an error`() {
         #expect(FarEnd.Source("tone:440") == .tone(hertz: 440))
         #expect(FarEnd.Source("tone:19") == nil)
         #expect(FarEnd.Source("tone.wav") == .file("tone.wav"))

@@ -16,7 +16,7 @@ import Testing
         let wave: WaveFile?
 
         var report: [String: Any] {
-            // Nil is what a test then complains about.
+            // Nil makes the test fail.
             (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: Any] ?? [:]
         }
         subscript(key: String) -> Int? { report[key] as? Int }
@@ -37,7 +37,7 @@ import Testing
         }
     }()
 
-    /// Runs `btcall-lab decode`; the capture is `capture.bin` and the status, when there is one, `status.bin`.
+    /// Runs `btcall-lab decode`; the capture is `capture.bin` and the status, if any, `status.bin`.
     private func run(
         _ arguments: [String], _ capture: [UInt8]? = nil, status: [UInt8]? = nil,
         capturing captured: ChildProcess.Captured = .output
@@ -102,7 +102,7 @@ import Testing
         #expect(text.text.hasPrefix("packets          80\nframes           80\n"))
     }
 
-    @Test func `The status file tells which packets are bad, whatever its length`() throws {
+    @Test func `The status file marks bad packets, with any length`() throws {
         let bytes = Self.coded.flatMap { $0 }
         var status = [UInt8](repeating: 0, count: 80)
         for (index, code) in [(10, UInt8(1)), (30, 2), (31, 3)] { status[index] = code }
@@ -112,7 +112,7 @@ import Testing
             #expect(run["packets"] == 80 && run["frames"] == 80 && run["framesConcealed"] == 3)
             #expect(run["maxBurst"] == 2 && run["resyncs"] == 0 && run["sequenceGaps"] == 0)
         }
-        // 24 bytes a packet: two and a half to a codec frame; the tenth lies in the fourth and the fifth.
+        // 24 bytes per packet: two and a half per codec frame; the tenth lies in the fourth and the fifth.
         let narrow = try decode("msbc", 24, bytes, status: [0, 0, 0, 0, 0, 0, 0, 0, 0, 1])
         #expect(narrow["packets"] == 200 && narrow["frames"] == 80 && narrow["framesConcealed"] == 1)
         let cvsd = try decode("cvsd", 48, Array(bytes.prefix(480)), status: [0, 0, 1, 1])
@@ -120,7 +120,7 @@ import Testing
         #expect(cvsd["maxBurst"] == 2 && cvsd.wave?.samples.count == 240)
     }
 
-    @Test func `Packets of CVSD are samples, odd ones are joined`() throws {
+    @Test func `Packets of CVSD are samples, and odd bytes are joined`() throws {
         let samples = (0..<300).map { Int16($0 * 50) }
         let bytes = samples.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] }
         for size in [1, 27, 60, 600, 9_999, Int.max] {
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `LC3-SWB is decoded where it was built in, else it says how to build it`() throws {
+    @Test func `LC3-SWB is decoded if built in, otherwise the message says how to build it`() throws {
         let words = ["--codec", "lc3-swb", "--packet-bytes", "60", "-o", "out.wav", "capture.bin"]
         guard LC3Codec.isAvailable else {
             let refused = try run(words, [1, 2], capturing: .errors)
@@ -152,7 +152,7 @@ import Testing
         _ = try decode("lc3-swb", 0, (0..<5_000).map { UInt8(truncatingIfNeeded: $0 &* $0) })
     }
 
-    @Test func `Length prefixes may be zero, beyond the end or cut`() throws {
+    @Test func `Length prefixes may be zero, beyond the end or truncated`() throws {
         func packet(_ bytes: [UInt8], length: Int? = nil) -> [UInt8] {
             let count = length ?? bytes.count
             return [UInt8(truncatingIfNeeded: count), UInt8(truncatingIfNeeded: count >> 8)] + bytes
@@ -173,7 +173,7 @@ import Testing
         #expect(cvsd["packets"] == 5 && cvsd["frames"] == 3 && cvsd.wave?.samples == [0x0201, 0x0403])
     }
 
-    @Test func `Any bytes at all end with 0 and audio`() throws {
+    @Test func `Any bytes end with 0 and audio`() throws {
         var state: UInt64 = 7
         func random(_ below: Int) -> Int {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `A file that cannot be read is named with the reason and leaves no audio, status 2`() throws {
+    @Test func `An unreadable file is named with the reason and leaves no audio, status 2`() throws {
         for (words, name) in [
             (["none.bin"], "none.bin"), (["."], "."), (["--status", "none.bin", "capture.bin"], "none.bin"),
         ] {
@@ -213,11 +213,11 @@ import Testing
         ["--codec", "msbc", "--packet-bytes", "60", "--with", "ffff0235", "-o", "out.wav", "capture.bin"],
         ["--sbc-capabilities", "ffff0235", "--codec", "msbc"], ["--with", "ffff0235"],
     ])
-    func `A command line that is neither form is refused`(arguments: [String]) throws {
+    func `A command line of neither form is refused`(arguments: [String]) throws {
         #expect(try run(arguments, [1, 2]).status == 64)
     }
 
-    @Test func `SBC capabilities are taken apart and a configuration is selected`() throws {
+    @Test func `SBC capabilities are decoded and a configuration is selected`() throws {
         let run = try run(["--sbc-capabilities", "FF:ff 02:35", "--json"])
         #expect(run.status == 0)
         #expect(run.report["rates"] as? [Int] == [16_000, 32_000, 44_100, 48_000])
@@ -254,7 +254,7 @@ import Testing
             (["21150235", "--with", "20150235"], "--with: empty field: no channel mode"),
             (["21150235", "--with", "2015"], "--with: wrong size: SBC capabilities are 4 bytes, not 2"),
         ] as [([String], String?)])
-    func `What is wrong with SBC capabilities is said in words, status 0`(arguments: [String], error: String?) throws {
+    func `An error in SBC capabilities is printed in words, status 0`(arguments: [String], error: String?) throws {
         let run = try run(["--sbc-capabilities"] + arguments + ["--json"])
         #expect(run.status == 0)
         #expect(run.report["error"] as? String == error)

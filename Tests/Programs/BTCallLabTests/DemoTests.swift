@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// The program as a newcomer starts it: row S2.1, and how it ends.
+/// The demo as a newcomer starts it, and its ends.
 @Suite(.timeLimit(.minutes(3)), .serialized) struct DemoTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-demo-\(UUID().uuidString)")
 
@@ -19,9 +19,9 @@ import Testing
     @Test func `S2.1 the demo tells a story, leaves recordings and a picture, and says what to open`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         var (text, status) = try start().finish()
-        // What is lost twice is lost; once it may be a machine that keeps the simulated devices' time, and not the daemon's.
+        // A repeated loss is real; a single one may be due to a machine that delays the simulated devices.
         if status == 1 { (text, status) = try start().finish() }
-        // A machine that has other things to do is no failure of the demo.
+        // A busy machine is not a failure of the demo.
         let verdict = try #require([0: "Nothing was lost", EX_TEMPFAIL: "too busy to measure"][status], "\(text)")
         #expect(text.contains(verdict))
         let story = [
@@ -34,7 +34,7 @@ import Testing
             let found = try #require(rest.range(of: line), "\(line) is missing, or out of order: \(text)")
             rest = rest[found.upperBound...]
         }
-        // The log is in its file, and nothing in it is alarming.
+        // The log is in its file, without warnings.
         #expect(!text.contains("info ") && !text.contains("notice "))
         #expect(try contents("btcalld.log").contains("route: none -> earpiece"))
         #expect(try !contents("btcalld.log").contains("bluetoothd is not on the bus"))
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `cut off in the middle it says so, and measures nothing`() throws {
+    @Test func `when interrupted it says so, and measures nothing`() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let process = try start()
         var text = ""

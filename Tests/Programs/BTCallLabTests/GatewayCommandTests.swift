@@ -46,7 +46,7 @@ import Testing
         #expect(driver.end() == ("", 0))
     }
 
-    @Test func `an audio link that the driver refuses steps down the ladder; nothing is proposed twice`() throws {
+    @Test func `an audio link refused by the driver falls back to lower settings; nothing is proposed twice`() throws {
         let driver = try GatewayDriver()
         driver.configure(#""codecs":["cvsd","msbc","lc3_swb"]"#)
         let headset = try driver.headset(codecs: "1,2,3")
@@ -74,7 +74,7 @@ import Testing
         #expect(try driver.message() == #"{"op":"effect","link":0,"kind":"audio_failed"}"#)
     }
 
-    @Test func `an audio link that is given up while it is opened does not stay up, whatever the driver answers`()
+    @Test func `an audio link given up while opening does not stay open, whatever the driver answers`()
         throws
     {
         let driver = try GatewayDriver()
@@ -104,7 +104,7 @@ import Testing
         #expect(try headset.line() == "+BCS: 2")
     }
 
-    @Test func `the error of a reply is the headset's, as text only where it asked for it`() throws {
+    @Test func `a reply's error goes to the headset, as text only if it enabled that`() throws {
         let driver = try GatewayDriver()
         driver.configure()
         let headset = try driver.headset()
@@ -121,7 +121,7 @@ import Testing
         #expect(try headset.line() == "+CME ERROR: 22")
     }
 
-    @Test func `two headsets at once: both hear of the calls, each has its own requests`() throws {
+    @Test func `two headsets at once: both receive the calls, each has its own requests`() throws {
         let driver = try GatewayDriver()
         driver.configure()
         let first = try driver.headset(link: 0)
@@ -143,7 +143,7 @@ import Testing
         #expect(try first.command("AT") == [])
     }
 
-    @Test func `what has happened is told before the line that confirms it`() throws {
+    @Test func `events are reported before the line that confirms them`() throws {
         let driver = try GatewayDriver()
         driver.configure(#""features":["ecnr","codec_negotiation","hf_indicators"],"hf_indicators":{"2":"enabled"}"#)
         let headset = try driver.headset()
@@ -185,7 +185,7 @@ import Testing
         #expect(try headset.line() == "+VGS=7")
     }
 
-    @Test func `a headset that goes asks for nothing; one that comes again reads what is true then`() throws {
+    @Test func `a headset that leaves requests nothing; one that returns reads the present state`() throws {
         let driver = try GatewayDriver()
         driver.configure()
         let first = try driver.headset()
@@ -220,7 +220,7 @@ import Testing
         #expect(try driver.message() == #"{"op":"slc","link":0,"up":false}"#)
     }
 
-    @Test func `the call table at the start, and calls whose ids are no index`() throws {
+    @Test func `the call table at the start, and calls whose ids are not an index`() throws {
         let driver = try GatewayDriver()
         driver.configure(
             """
@@ -273,7 +273,7 @@ import Testing
         (#""chld":["5"]"#, #"there is no chld option \"5\""#),
         (#""hf_indicators":{"9":"enabled"}"#, "there is no HF indicator 9: 1 and 2 are there"),
     ])
-    func `a configuration that cannot be had is unsupported, which is no failure`(_ members: String, _ why: String)
+    func `an unsupported configuration is reported, which is not a failure`(_ members: String, _ why: String)
         throws
     {
         let driver = try GatewayDriver()
@@ -321,7 +321,7 @@ import Testing
             "message 2: event set: \"signal\": a whole number expected, not \"3\""
         ),
     ])
-    func `a malformed message ends it with 2 and says which and what would be right`(_ message: String, _ why: String)
+    func `a malformed message ends it with 2, naming the error and the accepted form`(_ message: String, _ why: String)
         throws
     {
         let driver = try GatewayDriver()

@@ -5,7 +5,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Drives `btcall-lab gateway` as a process of its own, and is its headsets.
+/// Drives `btcall-lab gateway` as a separate process, and acts as its headsets.
 final class GatewayDriver {
     private let process: ChildProcess
     private let folder: String
@@ -24,7 +24,7 @@ final class GatewayDriver {
 
     deinit {
         close(listener)
-        // Nothing depends on it.
+        // A leftover folder is harmless.
         try? FileManager.default.removeItem(atPath: folder)
     }
 
@@ -33,12 +33,12 @@ final class GatewayDriver {
         control.write(messages.map { $0 + "\n" }.joined())
     }
 
-    /// Sends text as it is.
+    /// Sends text unchanged.
     func write(_ text: String) {
         control.write(text)
     }
 
-    /// The next message, as it is written.
+    /// The next message, as text.
     func message() throws -> String { try control.line() }
 
     func configure(_ members: String = "") {
@@ -68,11 +68,11 @@ final class GatewayDriver {
         control.close()
     }
 
-    /// How it ends, and what it says of it.
+    /// Its output and exit status at the end.
     func end() -> (text: String, status: Int32) { process.finish() }
 }
 
-/// A Unix stream socket as tests use one: reads wait, ten seconds at most.
+/// A Unix stream socket for tests: reads wait at most ten seconds.
 final class SocketStream {
     private struct Silence: Error {}
 
@@ -99,7 +99,7 @@ final class SocketStream {
         #expect(count == bytes.count)
     }
 
-    /// The next line that is not empty, without its end.
+    /// The next line that is not empty, without its newline.
     func line() throws -> String {
         while true {
             if let end = kept.firstIndex(of: UInt8(ascii: "\n")) {
@@ -112,10 +112,10 @@ final class SocketStream {
         }
     }
 
-    /// The other end closes, and says nothing before.
+    /// Whether the other end closes without sending anything before.
     func isClosed() throws -> Bool { try !read() && kept.isEmpty }
 
-    /// Sends an AT command and takes everything up to its OK.
+    /// Sends an AT command and reads everything up to its OK.
     @discardableResult
     func command(_ text: String) throws -> [String] {
         write(text + "\r")

@@ -7,7 +7,7 @@ import Testing
 @testable import BTCallLab
 
 @Suite(.timeLimit(.minutes(1))) struct LabCommandTests {
-    /// The program that was built with these tests.
+    /// The program built with these tests.
     static var program: URL? { BuiltProgram.named("btcall-lab", "BTCallLab") }
 
     @Test func `Every verb is in a group, and its help has examples that it accepts`() throws {
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `An unknown verb is answered with what was perhaps meant`() throws {
+    @Test func `An unknown verb is answered with the closest verb`() throws {
         let arguments = ["bench", "oudio"]
         let error = try #require(throws: (any Error).self) { try LabEntry.parseAsRoot(arguments) }
         let text = LabEntry.message(for: Program.explained(error, of: arguments, LabEntry.self))
@@ -45,13 +45,13 @@ import Testing
         #expect(text.contains("btcall\\-lab demo [\\-\\-out <out>] [\\-\\-fast]"), "\(text)")
     }
 
-    @Test func `bash completes the name of the program, hyphen and all`() {
+    @Test func `bash completes the name of the program, including the hyphen`() {
         let script = CompletionScript.text(for: .bash, of: LabEntry.self)
         #expect(script.hasSuffix("complete -o filenames -F _btcall-lab_with_colons btcall-lab\n"))
         #expect(script.contains("\n_btcall-lab() {"))
     }
 
-    @Test func `The program complains by its own name`() throws {
+    @Test func `The program's messages begin with its own name`() throws {
         let program = try #require(Self.program).path()
         let run = try ChildProcess(program, ["gateway", "--control", "/nowhere/at/all"], capturing: .errors).finish()
         #expect(run.status == 1)

@@ -16,19 +16,19 @@ import Testing
         daemon = try await FakeDaemon(bus.address)
     }
 
-    @Test func `The delay is what the device takes, beyond the block that is being made`() async throws {
+    @Test func `The delay is the device's, without the block being captured`() async throws {
         await setUp { $0.loopFrames = 1_200 }
         try await start()
         let run = try await CommandRun.lab(
             "latency", "--route", "speakerphone", "--count", "1", "--rate", "8000", "--json", bus: bus)
         #expect(run.errors == "" && run.status == 0)
-        // 150 ms, less the 10 ms that pass while a block is captured.
+        // 150 ms, less the 10 ms for capturing a block.
         #expect(run.output.contains("\"roundTripMilliseconds\": 140"))
         #expect(run.output.contains("\"heard\": 1"))
         #expect(await daemon.router.selected == .speakerphone)
     }
 
-    @Test func `A microphone that hears nothing is said, with what to do, and the code is 1`() async throws {
+    @Test func `A microphone that hears nothing is reported, with what to do, and the code is 1`() async throws {
         await setUp { $0.microphone = [Int16](repeating: 0, count: 8_000) }
         let run = try await CommandRun.lab("latency", "--count", "1", "--rate", "8000", bus: bus)
         #expect(run.status == 1)
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [["--count", "0"], ["--count", "61"], ["--rate", "11025"], ["--route", ""]])
-    func `What cannot be measured is refused with what can`(arguments: [String]) {
+    func `Arguments that cannot be measured are refused with the accepted ones`(arguments: [String]) {
         #expect(throws: (any Error).self) { try LabEntry.parseAsRoot(["latency"] + arguments) }
     }
 

@@ -21,7 +21,7 @@ import Testing
         #"{"format": "btcall-scenario/1", "scenarios": ["# + scenarios.joined(separator: ",\n") + "]}\n"
     }
 
-    /// Runs `btcall-lab replay` with files of these contents, the last argument names standard input.
+    /// Runs `btcall-lab replay` with files of these contents; the last argument names standard input.
     private func replay(
         _ arguments: [String], _ contents: String..., capturing captured: ChildProcess.Captured = .output
     ) throws -> (text: String, status: Int32) {
@@ -39,7 +39,7 @@ import Testing
         return process.finish()
     }
 
-    @Test func `One line a scenario, then the totals of all files; 1 when an expectation fails`() throws {
+    @Test func `One line per scenario, then the totals of all files; 1 when an expectation fails`() throws {
         let failed = try replay(["0.json", "1.json"], file(Self.holds, Self.fails), file(Self.holds))
         #expect(
             failed.text == """
@@ -65,7 +65,7 @@ import Testing
                 "btcall-lab: standard input: A3 step 2: unknown event 'call.outgoin'; accepted: api."))
     }
 
-    @Test func `A scenario that is not understood is refused with file, id, step and words, and nothing is run`() throws
+    @Test func `An invalid scenario is refused with file, id, step and words, and nothing is run`() throws
     {
         let refused = try replay(["0.json", "1.json"], file(Self.holds), file(Self.wrong), capturing: .errors)
         #expect(
@@ -81,7 +81,7 @@ import Testing
         #expect(try replay([]).status == 64)
     }
 
-    @Test func `A tag selects, several tags select what has any of them`() throws {
+    @Test func `A tag selects scenarios, several tags select those with any of them`() throws {
         let both = file(Self.holds, Self.fails)
         #expect(try replay(["--tag", "quick", "0.json"], both).text == "ok A1\n1 passed, 0 failed\n")
         #expect(try replay(["--tag", "quick", "--tag", "red", "0.json"], both).text.hasSuffix("1 passed, 1 failed\n"))
@@ -116,7 +116,7 @@ import Testing
         #expect(objects[6]["passed"] as? Int == 1 && objects[6]["failed"] as? Int == 1)
     }
 
-    @Test func `With --trace events, decisions with their reason and effects stand above the outcome`() throws {
+    @Test func `With --trace events, decisions with their reason and effects precede the outcome`() throws {
         let run = try replay(["--trace", "0.json"], file(Self.fails))
         #expect(
             run.text == """

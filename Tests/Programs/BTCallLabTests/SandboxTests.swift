@@ -4,21 +4,21 @@ import Foundation
 import Glibc
 import Testing
 
-/// The program on a terminal of its own, and beside it an application on the bus that it names.
+/// The program on its own terminal, and an application on the bus that it names.
 @Suite(.timeLimit(.minutes(2)), .serialized) struct SandboxTests {
     private func start() throws -> TerminalProcess {
         let program = try #require(LabCommandTests.program).path()
         return try TerminalProcess(program, ["sandbox", "--color", "never"])
     }
 
-    /// What stands behind `--bus` on the screen.
+    /// The address after `--bus` on the screen.
     private func address(_ terminal: TerminalProcess) throws -> String {
         try terminal.wait(for: "q quit")
         let start = try #require(terminal.text.range(of: "--bus ")).upperBound
         return String(terminal.text[start...].prefix { $0 != "\u{1B}" && $0 != "\r" && $0 != " " })
     }
 
-    @Test func `A call moves to a headset, comes back when that dies, and ends with the button of another`()
+    @Test func `A call moves to a headset, returns when it dies, and ends with another headset's button`()
         async throws
     {
         let terminal = try start()
@@ -49,7 +49,7 @@ import Testing
         #expect(terminal.text.contains("\u{1B}[?1049l"))
     }
 
-    @Test func `The button answers a call that comes in, and the far end ends it`()
+    @Test func `The button answers an incoming call, and the far end ends it`()
         async throws
     {
         let terminal = try start()
@@ -58,7 +58,7 @@ import Testing
         try terminal.wait(for: "on    [")
         terminal.type("i")
         try terminal.wait(for: "incoming call, ringing: Alice")
-        // The headset is shown the call a moment after the bus is.
+        // The headset learns of the call slightly later than the bus.
         try terminal.wait(for: "loudspeaker")
         terminal.type("b")
         try terminal.wait(for: "the call is active")
@@ -68,7 +68,7 @@ import Testing
         #expect(try terminal.waitForEnd() == 0)
     }
 
-    @Test func `Without a terminal keys come as lines, and what happens is printed`() throws {
+    @Test func `Without a terminal keys are read as lines, and events are printed`() throws {
         let program = try #require(LabCommandTests.program).path()
         let line = "printf 'o...\\n1...b..\\nx' | '\(program)' sandbox"
         let run = try ChildProcess("/bin/sh", ["-c", line], capturing: .output).finish()
@@ -83,7 +83,7 @@ import Testing
         #expect(!run.text.contains("\u{1B}"))
     }
 
-    @Test(arguments: [SIGINT, SIGTERM, SIGHUP]) func `A signal gives the terminal back as it was`(_ signal: Int32)
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP]) func `A signal restores the terminal`(_ signal: Int32)
         throws
     {
         let terminal = try start()

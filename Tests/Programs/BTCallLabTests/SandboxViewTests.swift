@@ -46,7 +46,7 @@ struct SandboxViewTests {
         #expect(lines.dropFirst().joined(separator: "\n") == expected)
     }
 
-    @Test func `Whatever the size and the texts, nothing is wider or higher than the terminal, nor acts on it`() {
+    @Test func `With any size and texts, nothing exceeds or controls the terminal`() {
         let evil = "\u{1B}]0;x\u{7}\u{1B}[2J\u{9B}31m\r\n日本語" + String(repeating: "w", count: 300)
         for columns in [1, 2, 20, 80, 132] {
             for rows in [0, 1, 2, 3, 10, 24, 60] {

@@ -1,10 +1,10 @@
 import Glibc
 import Synchronization
 
-/// A program that a test started: its output is read to a string, it ends with this object.
+/// A program started by a test: collects its output as a string; it ends with this object.
 ///
-/// Foundation's `Process` notices the end of a child by a descriptor that children started at the same time inherit; here
-/// nobody inherits another's.
+/// Foundation's `Process` detects the end of a child by a descriptor that children started at the same time inherit; here no
+/// child inherits another's.
 package final class ChildProcess: Sendable {
     package struct SpawnError: Error {
         package let code: Int32
@@ -21,7 +21,7 @@ package final class ChildProcess: Sendable {
         (pid, pipe) = try Self.spawning.withLock { _ in try Self.spawn(path, arguments, captured) }
     }
 
-    /// Held from the making of a pipe until the child has its own end.
+    /// Held from the creation of a pipe until the child has its own end.
     private static let spawning = Mutex(())
 
     private static func spawn(
@@ -51,13 +51,13 @@ package final class ChildProcess: Sendable {
     }
 
     deinit {
-        // Not SIGTERM: a child of a Dispatch thread has that blocked.
+        // Not SIGTERM: a child of a Dispatch thread has it blocked.
         kill(pid, SIGKILL)
         close(pipe)
         waitpid(pid, nil, 0)
     }
 
-    /// The next piece that it prints; empty when it has closed its output.
+    /// The next piece of output; empty once the output is closed.
     package func read() -> String {
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
@@ -69,7 +69,7 @@ package final class ChildProcess: Sendable {
 
     package func send(_ signal: Int32) { kill(pid, signal) }
 
-    /// All that it prints, and the status it exits with.
+    /// The complete output, and the exit status.
     package func finish() -> (text: String, status: Int32) {
         var text = ""
         while true {

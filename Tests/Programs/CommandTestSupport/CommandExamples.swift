@@ -1,10 +1,10 @@
 package import ArgumentParser
 
-/// The verbs of a program, and the examples of their help.
+/// The verbs of a program, and the examples in their help.
 package enum CommandExamples {
     package typealias Verb = (words: [String], type: any ParsableCommand.Type)
 
-    /// Every verb that help shows, with what is typed for it.
+    /// Every verb in the help, with its words on the command line.
     ///
     /// - Parameter root: the program's first command.
     package static func verbs(of root: any ParsableCommand.Type) -> [Verb] {
@@ -20,10 +20,10 @@ package enum CommandExamples {
         return below(root, [])
     }
 
-    /// The words of a line as a shell takes them: up to a redirection, an & or a comment.
+    /// The words of a line as a shell splits it: up to a redirection, an & or a comment.
     package static func split(_ line: String) -> [String] {
         var line = line
-        // The output of the program is another's.
+        // `source <(…)` runs the program inside.
         if line.hasPrefix("source <("), line.hasSuffix(")") { line = String(line.dropFirst(9).dropLast()) }
         var words: [String] = []
         var word: String?

@@ -6,7 +6,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// What a command line printed, and the code it ended with.
+/// Output and exit code of a command line.
 package struct CommandRun {
     package var status: Int32
     package var output: String
@@ -20,7 +20,7 @@ package struct CommandRun {
 
     /// The output as JSON.
     package var json: Any? {
-        // Nil is what a test then complains about.
+        // Nil makes the test fail.
         try? JSONSerialization.jsonObject(with: Data(output.utf8), options: .fragmentsAllowed)
     }
 
@@ -34,7 +34,7 @@ package struct CommandRun {
         _ root: any ParsableCommand.Type, _ arguments: [String], bus: PrivateBus,
         oldNames: [CommandWords.OldName] = []
     ) async throws -> CommandRun {
-        // What follows -- is another program's.
+        // Words after -- belong to another program.
         let own = arguments.firstIndex(of: "--") ?? arguments.endIndex
         let command = try parse(
             root, arguments[..<own] + ["--bus", bus.address] + arguments[own...], oldNames: oldNames)
@@ -63,7 +63,7 @@ package struct CommandRun {
     }
 }
 
-/// Keeps what is printed, and lets a test wait for a part of it.
+/// Collects output, and lets a test wait for a part of it.
 package final class Capture: Sendable {
     private struct Texts {
         var output = ""
@@ -85,7 +85,7 @@ package final class Capture: Sendable {
             write: { text in self.add { $0.output += text } }, writeError: { text in self.add { $0.errors += text } })
     }
 
-    /// Returns as soon as the output contains `text` so many times; a test's time limit ends the wait.
+    /// Returns once the output contains `text` this many times; a test's time limit ends the wait.
     package func contains(_ text: String, times: Int = 1) async {
         await withCheckedContinuation { continuation in
             let isThere = texts.withLock { texts in

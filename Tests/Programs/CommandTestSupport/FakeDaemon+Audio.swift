@@ -4,7 +4,7 @@ import ControlLoop
 import DBus
 import Foundation
 
-/// The audio of one call.
+/// Audio of one call.
 extension FakeDaemon {
     func beginAudio(_ call: String) async {
         guard audio == nil, let provider else { return }
@@ -25,11 +25,11 @@ extension FakeDaemon {
         _ = await ask(
             BTCallName.CallProvider.audioReady,
             [.objectPath(call), .unixDescriptor(theirs), .vardict(format.fields)])
-        // The pipe is kept filled with five blocks.
+        // Keeps five blocks in flight.
         for _ in 0..<5 { sendBlock() }
     }
 
-    /// Takes the blocks that came, and sends one for each.
+    /// Receives blocks, and sends one for each.
     private func exchange() {
         guard let audio else { return }
         var block = [Int16](repeating: 0, count: 960)
@@ -38,7 +38,7 @@ extension FakeDaemon {
             guard bytes > 0 else { return }
             heard += block[..<(bytes / 2)]
             if loopFrames > 0 {
-                // At the pace of a device: such a call lasts as long as it is let.
+                // At a device's pace: such a call lasts until it is ended.
                 Task { @ControlPlane in
                     await ControlLoop.shared.sleep(for: .milliseconds(40))
                     sendBlock()

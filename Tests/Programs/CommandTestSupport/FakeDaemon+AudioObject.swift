@@ -4,7 +4,7 @@ import ControlLoop
 import DBus
 
 extension FakeDaemon {
-    /// `Audio1`: ``audioProperties``, of which a client may set each.
+    /// `Audio1` with ``audioProperties``, all of which a client may set.
     func audioInterface() -> ExportedInterface {
         let names = audioProperties.keys.sorted()
         return ExportedInterface(
@@ -17,7 +17,7 @@ extension FakeDaemon {
             })
     }
 
-    /// `Pairing1`, which finds nothing.
+    /// `Pairing1` that finds nothing.
     func pairingInterface() -> ExportedInterface {
         ExportedInterface(
             BTCallName.Interface.pairing,
@@ -28,7 +28,7 @@ extension FakeDaemon {
             ], properties: [.init("State", "s", get: { "idle" })])
     }
 
-    /// A headset that is paired, and cannot be connected where there is a refusal.
+    /// Adds a paired headset, which cannot be connected if there is a refusal.
     package func addHeadset(_ address: BluetoothAddress, refusing refusal: APIError? = nil) {
         let interface = ExportedInterface(
             BTCallName.Interface.headset,

@@ -4,13 +4,13 @@ package import ControlLoop
 package import DBus
 import Foundation
 
-/// `org.btcall` as a client sees it: devices, preferences, calls, and the audio of one call, clocked as fast as it is
+/// `org.btcall` as a client sees it: devices, preferences, calls, and the audio of one call, exchanged as fast as it is
 /// answered.
 @ControlPlane
 package final class FakeDaemon {
-    /// How a call goes on after it was reported.
+    /// Progress of a call after its report.
     package enum Course {
-        /// It stays as it is until the provider or a client says more.
+        /// Stays unchanged until the provider or a client acts.
         case rings
         /// A headset's button answers it, and ends it when all blocks are exchanged.
         case headsetAnswersAndEnds
@@ -20,7 +20,7 @@ package final class FakeDaemon {
     package var router = RouterState()
     package var manager = ManagerDescription(version: "test", state: .active)
     package var explanation = ExplanationDescription(chosen: .none, level: "", reason: "", levels: [], text: [])
-    /// The options of the last question, and what a question for a file is answered with.
+    /// Options of the last request; the answer to a request for a file.
     package private(set) var options: [String: Value] = [:]
     package var incident = "{}\n"
     package var isMuted = false
@@ -28,11 +28,11 @@ package final class FakeDaemon {
     package var log: [CallLogDescription] = []
     package var settings: [SettingDescription] = []
     package var quirks = QuirksDescription()
-    /// Of any address; nil refuses it as none.
+    /// The answer for any address; nil refuses it as invalid.
     package var quirksExplanation: QuirksExplanationDescription?
     private var metrics = ""
     package var isManual = false
-    /// What `Audio1` says; what is set is kept.
+    /// Properties of `Audio1`; a client's changes are kept.
     package var audioProperties: [String: Value] = [
         "MicrophoneEnabled": .bool(true), "RecordingAlwaysPrepared": .bool(false), "Prepared": .bool(false),
         "MicrophoneInUse": .bool(false), "MicrophoneAccess": "allowed", "PrivacyOutput": "none",
@@ -40,14 +40,14 @@ package final class FakeDaemon {
         "VoiceProcessingBypassed": .bool(false), "VoiceProcessor": "webrtc", "EchoCancellation": .bool(true),
         "NoiseSuppression": .bool(true), "AutomaticGain": .bool(false), "HighPass": .bool(true),
     ]
-    /// What is held by a descriptor, each with the source that watches it.
+    /// Present holds, each with the source that watches its descriptor.
     package private(set) var held: [(name: String, source: DescriptorSource)] = []
     package var course = Course.rings
-    /// What the headset's microphone gives the call.
+    /// Samples of the headset's microphone for the call.
     package var microphone: [Int16] = []
-    /// The headset's microphone hears its loudspeaker, half as loud, so many frames later; 0: it does not.
+    /// Delay in frames after which the microphone hears the loudspeaker at half its level; 0: it does not.
     package var loopFrames = 0
-    /// What came from the far end.
+    /// Samples from the far end.
     package internal(set) var heard: [Int16] = []
     package private(set) var requests: [String] = []
     package private(set) var calls: [CallDescription] = []
@@ -197,7 +197,7 @@ package final class FakeDaemon {
             ])
     }
 
-    /// A method that gives a descriptor, and notes for how long that is held.
+    /// A method that returns a descriptor, and records how long it is held.
     private func holding(_ name: String, in arguments: [(name: String, signature: String)]) -> ExportedInterface.Method
     {
         .init(name, in: arguments, out: [("handle", "h")]) { [unowned self] call throws(BusError) in
@@ -382,7 +382,7 @@ package final class FakeDaemon {
         }
     }
 
-    /// Somebody dials at a headset: the call exists, then its application is asked.
+    /// Dials at a headset: creates the call, then asks its application.
     package func dial(_ number: String) async {
         let call = CallDescription(
             id: UUID().uuidString.lowercased(), state: .dialing, direction: .outgoing, number: number,
@@ -395,13 +395,13 @@ package final class FakeDaemon {
         }
     }
 
-    /// Somebody presses keys on a headset.
+    /// Presses keys on a headset.
     package func sendTones(_ tones: String) async {
         guard let path = calls.last.map({ BTCallPath.call($0.id) }) else { return }
         _ = await ask(BTCallName.CallProvider.performDTMF, [.objectPath(path), .string(tones)])
     }
 
-    /// A headset's button holds the call, or takes it up again.
+    /// Holds or resumes the call by a headset's button.
     package func pressHold(_ held: Bool) async {
         guard let path = calls.last.map({ BTCallPath.call($0.id) }) else { return }
         if await ask(BTCallName.CallProvider.performSetHeld, [.objectPath(path), .bool(held)]) {
@@ -409,14 +409,14 @@ package final class FakeDaemon {
         }
     }
 
-    /// The headset's microphone gives the open audio so many samples more; returns when each block has been answered.
+    /// Adds samples from the headset's microphone to the open audio; returns when each block has been answered.
     package func speak(_ samples: [Int16]) async {
         microphone += samples
         for _ in 0..<5 { sendBlock() }
         while heard.count < microphone.count { await ControlLoop.shared.sleep(for: .milliseconds(1)) }
     }
 
-    /// Calls the provider; whether it fulfilled the request.
+    /// Calls the provider; returns whether it fulfilled the request.
     func ask(_ member: String, _ arguments: [Value]) async -> Bool {
         guard let provider else { return false }
         do {

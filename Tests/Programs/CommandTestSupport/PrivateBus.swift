@@ -1,6 +1,6 @@
 import Foundation
 
-/// A dbus-daemon of the test's own, which ends with this object.
+/// A private dbus-daemon, which ends with this object.
 package final class PrivateBus: Sendable {
     package let address: String
     private let process: ChildProcess
@@ -30,12 +30,12 @@ package final class PrivateBus: Sendable {
         process = try ChildProcess(
             "/usr/bin/dbus-daemon", ["--config-file=\(configuration.path())", "--nofork", "--print-address=1"],
             capturing: .output)
-        // It prints the address when it listens.
+        // It prints the address once it listens.
         _ = process.read()
     }
 
     deinit {
-        // What is left behind is in the temporary directory.
+        // Leftovers are in the temporary directory.
         try? FileManager.default.removeItem(at: directory)
     }
 }

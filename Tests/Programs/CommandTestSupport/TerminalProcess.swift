@@ -1,8 +1,8 @@
 import Glibc
 
-/// A program that a test started on a terminal of its own, a pseudo-terminal of 100 columns and 40 rows.
+/// A program started by a test on its own pseudo-terminal of 100 columns and 40 rows.
 ///
-/// What the program writes is kept; a test waits for a part of it. It ends with this object.
+/// Collects the program's output; a test waits for a part of it. The program ends with this object.
 package final class TerminalProcess {
     package struct TerminalError: Error, CustomStringConvertible {
         package let description: String
@@ -12,7 +12,7 @@ package final class TerminalProcess {
     private let master: Int32
     /// Kept open: the terminal's attributes outlive the program.
     private let terminal: Int32
-    /// All that the program has written.
+    /// The program's complete output.
     package private(set) var text = ""
 
     package init(_ path: String, _ arguments: [String], environment: [String] = ["TERM=xterm", "PATH=/usr/bin:/bin"])
@@ -36,7 +36,7 @@ package final class TerminalProcess {
         var words = ([path] + arguments).map { strdup($0) } + [nil]
         var variables = environment.map { strdup($0) } + [nil]
         defer { for word in words + variables { free(word) } }
-        // A thread of a test may have signals blocked; the program takes them.
+        // A test's thread may have signals blocked; the program needs them.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -57,7 +57,7 @@ package final class TerminalProcess {
         close(master)
     }
 
-    /// `TIOCSPTLCK` and `TIOCGPTN`, which Swift does not import: as asm-generic/ioctls.h has them.
+    /// `TIOCSPTLCK` and `TIOCGPTN` of asm-generic/ioctls.h, which Swift does not import.
     private static let setLock: UInt = 0x4004_5431
     private static let number: UInt = 0x8004_5430
 
@@ -69,23 +69,23 @@ package final class TerminalProcess {
 
     package func signal(_ number: Int32) { kill(pid, number) }
 
-    /// Whether the terminal hands over lines and echoes, as a shell leaves it.
+    /// Whether the terminal has line editing and echo, as a shell leaves it.
     package var isCooked: Bool {
         var state = termios()
         guard tcgetattr(terminal, &state) == 0 else { return false }
         return state.c_lflag & tcflag_t(ICANON) != 0 && state.c_lflag & tcflag_t(ECHO) != 0
     }
 
-    /// Reads until `part` stands in what was written since keys were last typed.
+    /// Reads until `part` appears in the output since the last typed keys.
     ///
-    /// - Parameter seconds: after so many it is given up.
+    /// - Parameter seconds: timeout.
     package func wait(for part: String, seconds: Int = 20) throws {
         try wait(seconds, "for '\(part)'") {
             self.fresh.contains(part)
         }
     }
 
-    /// Reads until the program has ended; gives its exit status, or nil when a signal ended it.
+    /// Reads until the program has ended; returns its exit status, or nil when a signal ended it.
     package func waitForEnd(seconds: Int = 20) throws -> Int32? {
         var status: Int32?
         try wait(seconds, "for the end") {
@@ -110,7 +110,7 @@ package final class TerminalProcess {
             }
             read()
         }
-        // What it wrote last before it ended.
+        // Its last output before it ended.
         read(timeout: 0)
     }
 

@@ -6,7 +6,7 @@ import ControlLoop
 import Routing
 
 extension Course {
-    /// One call from its first ring to its end, with what happens meanwhile.
+    /// Makes one call from its first ring to its end, with events during it.
     func call() async {
         if chance(60) { await someHeadsetOn() }
         if chance(15) { await headsetMisbehaves() }
@@ -137,12 +137,12 @@ extension Course {
         await expect("the call ends", within: 10) { try await state(call) == nil ? nil : "it is there" }
     }
 
-    /// nil when there is no such call.
+    /// Returns nil when there is no such call.
     func state(_ call: Call.ID) async throws -> Call.State? {
         try await box.bridge.calls.list().first { $0.id == call }?.state
     }
 
-    /// The button of a headset that is on; false where there is none.
+    /// Presses the button of a connected headset; returns false when there is none.
     private func press(_ button: PressedButton) async -> Bool {
         guard let headset = box.headsets.first(where: { box.isOn($0) && $0.connection?.isConnected == true }) else {
             return false
@@ -171,7 +171,7 @@ extension Course {
             default: await losePackets()
             }
         } catch {
-            // What a request is refused for in a changing world; the invariants follow.
+            // Refusals are expected while the environment changes; the invariants are checked afterwards.
             tell("refused: \(error)")
         }
     }
@@ -232,7 +232,7 @@ extension Course {
         for headset in box.headsets { box.outside.loseEach(0, of: headset.address) }
     }
 
-    /// A headset that lets no audio through, in one of the ways that they have.
+    /// Makes a headset block audio, in one of several ways.
     private func headsetMisbehaves() async {
         let headset = one(of: box.headsets)
         counts.faults += 1
@@ -249,7 +249,7 @@ extension Course {
         }
     }
 
-    /// The application does not do what it is asked, and then it does.
+    /// Makes the application refuse or ignore a request, and then carry it out.
     private func expectRefusal(_ request: @ControlPlane () async throws -> Void) async {
         do {
             try await request()
@@ -257,7 +257,7 @@ extension Course {
         } catch {
             tell("\(error)")
         }
-        // What it does too late comes to nothing.
+        // A late response has no effect.
         await sleep(5)
         box.provider.manner = .willing
     }

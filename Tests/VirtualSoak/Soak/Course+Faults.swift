@@ -25,7 +25,7 @@ extension Course {
         box.switchOff(headset)
     }
 
-    /// Noticed by bluetoothd after some seconds.
+    /// bluetoothd notices it after some seconds.
     func someHeadsetLost() async {
         let on = box.headsets.filter { box.isOn($0) }
         guard !on.isEmpty else { return }
@@ -44,7 +44,7 @@ extension Course {
         if chance(30) { await someHeadsetLost() } else if chance(60) { someHeadsetOff() }
     }
 
-    /// A headset with a bad battery or at the edge of the range.
+    /// Simulates a headset with a bad battery or at the edge of the range.
     func flap() async {
         let headset = one(of: box.headsets)
         tell("\(headset.name) flaps")
@@ -65,7 +65,7 @@ extension Course {
         await bluetoothGoes(after: between(1, 60))
     }
 
-    /// Killed and started again; sometimes its headsets are gone with it.
+    /// Kills bluetoothd and starts it again; sometimes it loses its headsets.
     func bluetoothGoes(after pause: Double) async {
         tell("bluetoothd is killed")
         counts.faults += 1
@@ -141,7 +141,7 @@ extension Course {
         }
     }
 
-    /// Off and on again, as an application may do it; its provider has to register anew.
+    /// Deactivates and reactivates the bridge, as an application may do; its provider must register again.
     func reactivate() async {
         tell("deactivated and activated")
         counts.faults += 1
@@ -156,7 +156,7 @@ extension Course {
         }
     }
 
-    /// Programs that look on, ask much, and go, with or without a good-bye.
+    /// Runs programs that observe, send many requests, and leave, with or without closing in order.
     func programs() async {
         tell("programs come and go")
         do {

@@ -9,17 +9,17 @@ import Glibc
 import HeadsetControl
 import Routing
 
-/// A course of hours that a seed decides: calls, headsets, faults, changes of the configuration, and quiet.
+/// A sequence of hours determined by a seed: calls, headsets, faults, changes of the configuration, and quiet.
 @ControlPlane
 final class Course {
     struct Violation: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// What has happened in one hour.
+    /// Counts of events in one hour.
     struct Counts {
         var calls = 0
-        /// Answered by a headset's button, ended by it.
+        /// Calls answered and ended by a headset's button.
         var buttons = 0
         var connections = 0
         var faults = 0
@@ -30,11 +30,11 @@ final class Course {
     let box: SoakBox
     var random: CourseGenerator
     var counts = Counts()
-    /// What did not hold, with its time.
+    /// Violated invariants, with their time.
     private(set) var violations: [String] = []
     private let begin: Instant
     private let isTelling: Bool
-    /// Leaks on purpose: see `Leak`.
+    /// Deliberate leak: see `Leak`.
     let leak: Leak?
 
     init(_ box: SoakBox, seed: UInt64, isTelling: Bool, leak: Leak?) {
@@ -53,7 +53,7 @@ final class Course {
         await ControlLoop.shared.sleep(for: .milliseconds(Int64(seconds * 1000)))
     }
 
-    /// A time in seconds, to the millisecond.
+    /// A random time in seconds, with a resolution of one millisecond.
     func between(_ least: Int, _ most: Int) -> Double {
         Double(least * 1000 + random.below((most - least) * 1000)) / 1000
     }
@@ -79,7 +79,7 @@ final class Course {
         say("VIOLATION [\(time)] \(what)")
     }
 
-    /// Waits for something that has to come.
+    /// Waits for an expected event.
     ///
     /// - Returns: whether it came.
     @discardableResult
@@ -99,7 +99,7 @@ final class Course {
         }
     }
 
-    /// Between calls: none is left over, no path is open, and every problem has a cause.
+    /// Checks between calls: no call is left, no path is open, and every problem has a cause.
     func expectPeace() async {
         await expect("peace between calls", within: 60) {
             let status = try await box.bridge.status()
@@ -118,7 +118,7 @@ final class Course {
         }
     }
 
-    /// While a call is active, its audio is somewhere as long as there is anything that could carry it.
+    /// Checks that an active call's audio is on a device as long as any device could carry it.
     func expectAudio(of call: Call.ID) async {
         await expect("audio for an active call", within: 30) {
             let status = try await box.bridge.status()
@@ -136,7 +136,7 @@ final class Course {
                 switch problem.id {
                 case "bluetoothd": !box.bluez.isRunning
                 case "adapter": !box.isPowered || !box.bluez.isRunning
-                // Headsets that come and go as often as here rest.
+                // Headsets that reconnect as often as here are suspended.
                 case let id where id.hasPrefix("reconnect."): true
                 default: box.pulled.contains { problem.id == "device.\($0.rawValue)" }
                 }
@@ -147,12 +147,12 @@ final class Course {
 
     // MARK: The hours
 
-    /// One hour: scenes and pauses, then quiet.
+    /// Runs one hour: scenes and pauses, then quiet.
     func hour(_ number: Int, seconds length: Double = 3600) async throws -> Measurement {
         counts = Counts()
         let end = Double(number) * length
         let quiet = min(420, length / 4)
-        // Some hours are idle: nobody calls, nobody comes.
+        // Some hours are idle: no calls, no connections.
         let isIdle = chance(10)
         while !isIdle, seconds < end - quiet - 60 {
             await scene()
@@ -172,7 +172,7 @@ final class Course {
         }
     }
 
-    /// Everything is put back, waits run out, and what is held is measured.
+    /// Restores everything, lets timeouts expire, and takes a measurement.
     private func quietMoment(until end: Double) async throws -> Measurement {
         for card in SoakBox.cards where box.pulled.contains(card) { box.insert(card) }
         for headset in box.headsets { box.switchOff(headset) }
@@ -215,7 +215,7 @@ struct CourseGenerator {
     }
 }
 
-/// Prints a line that is to be seen at once.
+/// Prints a line immediately.
 func say(_ line: String) {
     print(line)
     fflush(nil)

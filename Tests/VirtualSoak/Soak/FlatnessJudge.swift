@@ -1,7 +1,7 @@
-/// Decides whether something grows: from what was measured in quiet moments, one value for each of them.
+/// Decides whether a quantity grows, from one measurement in each quiet moment.
 ///
-/// The first quarter is for what fills up once (rings, logs, the allocator's arenas). Of the second and of the last the
-/// least value counts: what is only in use for a while is no leak.
+/// The first quarter allows for caches that fill once (rings, logs, the allocator's arenas). The minimum of the second
+/// quarter is compared with that of the last: temporary use is not a leak.
 struct FlatnessJudge: Sendable {
     struct Finding: Equatable, Sendable {
         let name: String
@@ -21,7 +21,7 @@ struct FlatnessJudge: Sendable {
 
     /// - Parameters:
     ///   - values: in order of time.
-    ///   - bound: how much more than in the second quarter there may be in the last.
+    ///   - bound: permitted growth from the second quarter to the last.
     static func judge(_ name: String, _ values: [Int], bound: Int) throws(TooFew) -> Finding {
         let quarter = values.count / 4
         guard quarter > 0, let second = values[quarter..<2 * quarter].min(), let last = values.suffix(quarter).min()

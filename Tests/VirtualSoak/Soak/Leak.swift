@@ -3,7 +3,7 @@ import ControlLoop
 import DBus
 import Glibc
 
-/// What a run is given to see that its judge notices: something that each call leaves behind.
+/// A deliberate leak with each call, to check that the judge detects it.
 @ControlPlane
 final class Leak {
     enum Kind: String, CaseIterable {
@@ -20,7 +20,7 @@ final class Leak {
         calls += 1
         switch kind {
         case .descriptor: _ = dup(2)
-        // Written to, so that it is there.
+        // Written to, so that the pages are allocated.
         case .memory: malloc(4096)?.initializeMemory(as: UInt8.self, repeating: 1, count: 4096)
         case .matchRule:
             subscriptions.append(box.client.subscribe(interface: "org.example.Leak", member: "Member\(calls)") { _ in })

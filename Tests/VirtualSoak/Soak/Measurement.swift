@@ -2,28 +2,28 @@ import ControlLoop
 import DBus
 import Glibc
 
-/// What the process and its bus hold at one moment.
+/// Resources of the process and its bus at one moment.
 struct Measurement: Sendable {
     /// Open descriptors of the process.
     var descriptors = 0
     var threads = 0
-    /// Bytes that are allocated and not freed, in KiB.
+    /// Allocated memory in KiB.
     var allocatedKiB = 0
-    /// Anonymous memory that is there, in KiB: `Anonymous` of `smaps_rollup`.
+    /// Resident anonymous memory in KiB: `Anonymous` of `smaps_rollup`.
     var anonymousKiB = 0
     /// Match rules and connections on the bus, and the descriptors of dbus-daemon.
     var matchRules = 0
     var connections = 0
-    /// Bytes of the files in the state directory, in KiB.
+    /// Size of the files in the state directory in KiB.
     var stateKiB = 0
 
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// What is judged, and by how much each may be more in the last quarter than in the second.
+    /// The judged quantities, and the permitted growth of each from the second quarter to the last.
     ///
-    /// Allocated bytes repeat to some KiB in quiet moments; pages of them come and go with the allocator's habits.
+    /// Allocated bytes are reproducible to some KiB in quiet moments; pages vary with the allocator's behaviour.
     static let judged: [(name: String, bound: Int, value: @Sendable (Measurement) -> Int)] = [
         ("descriptors", 0, { $0.descriptors }),
         ("threads", 0, { $0.threads }),
@@ -44,10 +44,10 @@ struct Measurement: Sendable {
         var measurement = Measurement()
         measurement.matchRules = Int(rules)
         measurement.connections = Int(active)
-        // The state directory first: reading opens descriptors of our own.
+        // The state directory first: reading opens descriptors of this process.
         measurement.stateKiB = try files(stateDirectory).reduce(0) { $0 + size("\(stateDirectory)/\($1)") } / 1024
         measurement.threads = try files("/proc/self/task").count
-        // One of them is the listing's own.
+        // One descriptor belongs to the listing itself.
         measurement.descriptors = try files("/proc/self/fd").count - 1
         measurement.anonymousKiB = try anonymous()
         measurement.allocatedKiB = VirtualTime.allocated / 1024
@@ -71,7 +71,7 @@ struct Measurement: Sendable {
 
     private static func size(_ path: String) -> Int {
         var found = stat()
-        // A file that was replaced meanwhile counts with the next measurement.
+        // A file that is just being replaced counts in the next measurement.
         return stat(path, &found) == 0 ? Int(found.st_size) : 0
     }
 

@@ -2,7 +2,7 @@ import ControlLoop
 import Glibc
 import Logging
 
-/// Hours of calls, headsets and faults on virtual time (Tests/VirtualSoak/README.md). Run by `Tests/VirtualSoak/run`.
+/// Hours of calls, headsets and faults in virtual time (Tests/VirtualSoak/README.md). Run by `Tests/VirtualSoak/run`.
 @main
 enum Soak {
     struct Options {
@@ -22,7 +22,7 @@ enum Soak {
               --log …     prints the daemon's log from that level on
             """
 
-        /// nil for what is not understood.
+        /// Returns nil for invalid arguments.
         init?(_ words: some Collection<String>) {
             var rest = words[...]
             while let word = rest.popFirst() {

@@ -13,7 +13,7 @@ import Glibc
 import Logging
 import Routing
 
-/// The daemon's parts on a bus of their own, and what stands for the world: bluetoothd, headsets, sound cards, programs.
+/// The daemon's parts on a private bus, and their environment: bluetoothd, headsets, sound cards, programs.
 @ControlPlane
 final class SoakBox {
     @ControlPlane
@@ -43,7 +43,7 @@ final class SoakBox {
     private(set) var bridge: CallBridge
     let provider = SoakProvider()
     private(set) var registration: ProviderRegistration?
-    /// For what the library does not ask.
+    /// For requests that the library does not make.
     let client: BusConnection
     private var providerBridge: CallBridge?
     private let bus: FakeBlueZBus
@@ -85,16 +85,16 @@ final class SoakBox {
             .earpiece: .init(playback: "simulated", capture: "simulated"),
             .speakerphone: .init(playback: "simulated", capture: "simulated"),
         ]
-        // The course says who is there.
+        // Only the course decides which headsets connect.
         configuration.reconnect.isOn = false
-        // A tenth of the processor time with it, and nothing that it allocates in a call.
+        // It would take ten times the processor time, and allocates nothing during a call.
         configuration.voiceProcessing = .none
         let logger = Logger(label: "btcalld") { StandardErrorLogHandler(label: $0, level: logLevel) }
         connection = try BusConnection(bus.address)
         var parts = Daemon.Outside(paths: outside, opener: outside)
         parts.engine.realtimePriority = 0
         parts.engine.locksMemory = false
-        // Full after an hour or two: with the daemon's own limits it would fill up until the end of the day.
+        // Fills within an hour or two: the daemon's own limits would fill only at the end of the day.
         parts.recording = RoutingRecording(segmentLimit: 4, eventLimit: 64)
         daemon = try Daemon(
             configuration: configuration, bus: connection,
@@ -108,7 +108,7 @@ final class SoakBox {
         }
         bluez.onConnected = { [weak self] address, descriptor in
             guard let self, let headset = headsets.first(where: { $0.address == address }) else { return }
-            // Fails only where descriptors are used up.
+            // Fails only when descriptors are exhausted.
             try? take(descriptor, headset)
         }
         await daemon.start()
@@ -130,7 +130,7 @@ final class SoakBox {
 
     func isOn(_ headset: Headset) -> Bool { headset.connection != nil && bluez.isLinked(headset.address) }
 
-    /// - Returns: false when bluetoothd does not have it.
+    /// - Returns: false when bluetoothd does not know the headset.
     func switchOn(_ headset: Headset) async -> Bool {
         guard !bluez.isLinked(headset.address), bluez.isRunning, isPowered else { return false }
         outside.revive(headset.address)
@@ -140,7 +140,7 @@ final class SoakBox {
             return false
         }
         if headset.hasMusic {
-            // Without an endpoint of the daemon's there is no music: bluetoothd has just come back.
+            // Without an endpoint of the daemon there is no music: bluetoothd has just restarted.
             _ = try? await bluez.configureMedia(of: headset.address, volume: 64)
         }
         return true
@@ -151,7 +151,7 @@ final class SoakBox {
         let device = VirtualHeadset(
             .init(address: headset.address, name: headset.name, codecs: headset.codecs, battery: 70))
         headset.connection = device
-        // Closed from this side, as when the daemon is deactivated: bluetoothd lets the radio link go.
+        // Closed from this side, as when the daemon is deactivated: bluetoothd drops the radio link.
         device.onEvent = { [weak self, weak headset, weak device] event in
             guard event == .closed, let self, let headset, let device, headset.connection === device else { return }
             switchOff(headset)
@@ -159,7 +159,7 @@ final class SoakBox {
         try device.attach(descriptor)
     }
 
-    /// In order.
+    /// Disconnects the headset in order.
     func switchOff(_ headset: Headset) {
         outside.closeLink(headset.address)
         headset.connection?.detach()
@@ -167,7 +167,7 @@ final class SoakBox {
         bluez.disconnect(headset.address)
     }
 
-    /// Out of reach, without a word.
+    /// Puts the headset out of reach silently.
     func lose(_ headset: Headset, noticedAfter delay: Duration) {
         headset.connection?.dieSilently()
         outside.die(headset.address)
@@ -202,7 +202,7 @@ final class SoakBox {
             provider, as: .init(name: "soak", capabilities: [.hold, .dial, .dtmf]))
     }
 
-    /// Its connection ends without a word; so does its audio.
+    /// Closes its connection and its audio without notice.
     func killProvider() async {
         registration = nil
         provider.manner = .willing
@@ -211,6 +211,6 @@ final class SoakBox {
         providerBridge = nil
     }
 
-    /// Another program comes and listens.
+    /// Connects another program that listens.
     func openBridge() async throws -> CallBridge { try await CallBridge(bus: .address("\(bus.address)")) }
 }

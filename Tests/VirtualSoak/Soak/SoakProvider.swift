@@ -4,7 +4,7 @@ import CallExchange
 import ControlLoop
 import Synchronization
 
-/// The telephony application of the soak: does what it is asked, or is too slow for it.
+/// The telephony application of the soak: carries out requests, or is too slow.
 final class SoakProvider: CallProvider {
     enum Manner: Sendable { case willing, refusing, slow }
 
@@ -23,7 +23,7 @@ final class SoakProvider: CallProvider {
         set { state.withLock { $0.manner = newValue } }
     }
 
-    /// Calls that headsets or programs have had it begin, since this was last called.
+    /// Calls begun for headsets or programs since the last call of this function.
     func takeDialled() -> [Call.ID] {
         state.withLock { state in
             defer { state.dialled = [] }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the preloaded `virtual-time.c` tells.
+/// Values from the preloaded `virtual-time.c`.
 enum VirtualTime {
     private typealias Count = @convention(c) () -> UInt64
 
@@ -10,11 +10,11 @@ enum VirtualTime {
     }
 
     static var isPreloaded: Bool { dlsym(nil, "virtual_time_jumps") != nil && getenv("VIRTUAL_TIME") != nil }
-    /// Bytes allocated and not freed.
+    /// Allocated bytes that are not freed.
     static var allocated: Int { Int(call("virtual_time_allocated") ?? 0) }
-    /// How often the clock has jumped.
+    /// Number of jumps of the clock.
     static var jumps: Int { Int(call("virtual_time_jumps") ?? 0) }
-    /// CPU time of the process in seconds: the one clock that is real.
+    /// Processor time of the process in seconds: the only real clock.
     static var processorSeconds: Double {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
