@@ -102,7 +102,7 @@ private final class Chip: @unchecked Sendable {
 
 @Suite struct SCORoutingTests {
     @Test(arguments: [(0, "the PCM pins"), (2, "the chip's own codec"), (3, "the I2S pins"), (9, "an unknown place")])
-    func `voice that goes elsewhere is sent to the host, and nothing else is changed`(
+    func `a controller that sends voice elsewhere is set to the host, and nothing else is changed`(
         routing: UInt8, place: String
     ) throws {
         let chip = Chip(routing: routing)
@@ -114,7 +114,7 @@ private final class Chip: @unchecked Sendable {
     }
 
     @Test(arguments: [15, 305] as [UInt16])
-    func `voice that goes to the host is left alone`(maker: UInt16) throws {
+    func `a controller that sends voice to the host is left alone`(maker: UInt16) throws {
         let controller = try Chip(routing: 1, maker: maker).controller()
         let (outcome, text) = controller.route()
         #expect(outcome == SCO_ROUTING_FOUND && text == "voice goes to the host already")
@@ -122,21 +122,21 @@ private final class Chip: @unchecked Sendable {
     }
 
     @Test(arguments: [0, 2, 10, 13, 14, 16, 29, 304, 0xFFFF] as [UInt16])
-    func `another maker's controller is sent no command of Broadcom's`(maker: UInt16) throws {
+    func `a controller of another manufacturer receives no Broadcom command`(maker: UInt16) throws {
         let controller = try Chip(routing: 0, maker: maker).controller()
         let (outcome, text) = controller.route()
         #expect(outcome == SCO_ROUTING_OTHER_MAKER && text.contains("a controller of company \(maker), "))
         #expect(controller.commands == [version])
     }
 
-    @Test func `a change that is confirmed and not made is a failure`() throws {
+    @Test func `a change that the controller confirms but does not make is a failure`() throws {
         let chip = Chip(routing: 0)
         chip.isStubborn = true
         let (outcome, text) = try chip.controller().route()
         #expect(outcome == SCO_ROUTING_FAILED && text.hasPrefix("voice still goes to the PCM pins"))
     }
 
-    @Test func `events that answer something else are passed over`() throws {
+    @Test func `events that do not answer the command are ignored`() throws {
         let chip = Chip(routing: 0)
         chip.noise = [
             // Of another command; one whose end will be told; no event; cut off; of another event; longer than it says.
@@ -147,7 +147,7 @@ private final class Chip: @unchecked Sendable {
     }
 
     @Test(arguments: [false, true])
-    func `a command that is refused is named with its status`(byStatusEvent: Bool) throws {
+    func `the failure of a refused command names the HCI status`(byStatusEvent: Bool) throws {
         let chip = Chip(routing: 0)
         let controller = try FakeController { _, command in
             if command[2] == 0x10 { return [complete(command, chip.version)] }
@@ -170,7 +170,7 @@ private final class Chip: @unchecked Sendable {
         #expect(controller.commands == [version, read])
     }
 
-    @Test func `a controller that does not answer, or is gone, is no endless wait`() throws {
+    @Test func `a controller that does not answer, or is gone, ends the wait with an error`() throws {
         let silent = try FakeController { _, _ in [] }
         let (outcome, text) = silent.route(timeout: 50)
         #expect(outcome == SCO_ROUTING_FAILED && text.contains("the controller does not answer"))
@@ -182,7 +182,7 @@ private final class Chip: @unchecked Sendable {
     }
 
     @Test(arguments: ["", "hci", "hci-1", "hci 0", "hci65535", "hci0x", "eth0", "hci99999999999999999999"])
-    func `what is no controller is refused by its name`(name: String) {
+    func `an invalid controller name is refused`(name: String) {
         var text = [CChar](repeating: 0, count: 320)
         #expect(sco_routing_open(name, &text, text.count) == -1)
         let said = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)

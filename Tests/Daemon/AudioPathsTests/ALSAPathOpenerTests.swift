@@ -8,7 +8,7 @@ import Routing
 import Testing
 
 @Suite(.serialized) @ControlPlane struct ALSAPathOpenerTests {
-    @Test func `headphones without microphone are used with the board's`() throws {
+    @Test func `headphones without a microphone use the board's microphone`() throws {
         var configuration = Configuration()
         configuration.localDevices = [
             .wiredHeadset: .init(playback: "null", capture: "null"),
@@ -38,7 +38,7 @@ import Testing
         #expect(!ALSAPathOpener(configuration: configuration).setWiredMicrophone(false))
     }
 
-    @Test func `headphones are there when the microphone is that they are used with`() {
+    @Test func `headphones are present if the microphone that they use is present`() {
         var configuration = Configuration()
         configuration.localDevices = [
             .wiredHeadset: .init(playback: "null", capture: nil),
@@ -50,7 +50,7 @@ import Testing
         #expect(ALSAPathOpener(configuration: configuration).absence(of: .wiredHeadset) == nil)
     }
 
-    @Test func `a ring device of its own that cannot be opened is corrected in its own key`() throws {
+    @Test func `the error of a separate ring device that cannot be opened names its own key`() throws {
         let paths = ALSAPathOpener(configuration: Configuration())
         // The one is not there, the other is no name of a device.
         for name in ["hw:Nowhere", "hw:NOTHING=1"] {
@@ -71,7 +71,7 @@ import Testing
         engine.stop()
     }
 
-    @Test func `S3.5 with mixWithOthers a card is opened by dmix and dsnoop, without it as it is named`() throws {
+    @Test func `S3.5 with mixWithOthers a card is opened by dmix and dsnoop, otherwise by its own name`() throws {
         ALSAEnvironment.prepare()
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("btcall-\(UUID()).conf").path
         // Cards that the host does not have.
@@ -101,7 +101,7 @@ import Testing
         output.close()
     }
 
-    @Test func `a device that rings is there, though it could not be opened once more`() throws {
+    @Test func `a device that rings is present, although it cannot be opened a second time`() throws {
         ALSAEnvironment.prepare()
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("btcall-\(UUID()).conf").path
         try "pcm.horn { type null }\n".write(toFile: path, atomically: true, encoding: .utf8)

@@ -14,7 +14,7 @@ import Testing
         return call
     }
 
-    @Test func `both directions make a call when they have run for 200 ms`() {
+    @Test func `both directions make a call after running for 200 ms`() {
         var call = ImpliedCall()
         #expect(call.streams(isPlaying: true, isCapturing: false, at: at(0)) == [])
         #expect(call.streams(isPlaying: true, isCapturing: true, at: at(500)) == [.setDeadline(at(700))])
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [(true, false), (false, true), (false, false)])
-    func `what stops before that is none, and begins anew`(isPlaying: Bool, isCapturing: Bool) {
+    func `streams that stop before 200 ms make no call, and the time starts over`(isPlaying: Bool, isCapturing: Bool) {
         var call = ImpliedCall()
         #expect(call.streams(isPlaying: true, isCapturing: true, at: at(0)) == [.setDeadline(at(200))])
         #expect(call.streams(isPlaying: isPlaying, isCapturing: isCapturing, at: at(199)) == [])
@@ -34,7 +34,7 @@ import Testing
         #expect(call.deadlineReached(at: at(450)) == [.begin])
     }
 
-    @Test func `it is over when neither has run for a second`() {
+    @Test func `the call ends once neither direction has run for a second`() {
         var call = makeCall()
         #expect(call.streams(isPlaying: false, isCapturing: true, at: at(1_000)) == [])
         #expect(call.deadlineReached(at: at(5_000)) == [])
@@ -47,7 +47,7 @@ import Testing
         #expect(call.streams(isPlaying: true, isCapturing: true, at: at(9_500)) == [.setDeadline(at(9_700))])
     }
 
-    @Test func `one that was hung up here does not come back until both have stopped`() {
+    @Test func `a call hung up here does not come back until both directions have stopped`() {
         var call = makeCall()
         #expect(call.ended(at: at(1_000)) == [])
         #expect(call.deadlineReached(at: at(3_000)) == [])
@@ -58,7 +58,7 @@ import Testing
         #expect(call.streams(isPlaying: true, isCapturing: true, at: at(4_001)) == [.setDeadline(at(4_201))])
     }
 
-    @Test func `one that was hung up after both had stopped may come again`() {
+    @Test func `a call hung up after both directions have stopped may come again`() {
         var call = makeCall()
         #expect(call.streams(isPlaying: false, isCapturing: false, at: at(300)) == [.setDeadline(at(1_300))])
         #expect(call.ended(at: at(400)) == [])
@@ -66,7 +66,7 @@ import Testing
         #expect(call.streams(isPlaying: true, isCapturing: true, at: at(1_400)) == [.setDeadline(at(1_600))])
     }
 
-    @Test func `while another call has the audio none begins, and one that is up goes on`() {
+    @Test func `no call begins while another call has the audio, and a present call continues`() {
         var call = ImpliedCall()
         #expect(call.circumstances(mayBegin: false, mayLast: true, at: at(0)) == [])
         #expect(call.streams(isPlaying: true, isCapturing: true, at: at(0)) == [])
@@ -76,7 +76,7 @@ import Testing
         #expect(call.circumstances(mayBegin: false, mayLast: true, at: at(700)) == [])
     }
 
-    @Test func `an application that has the PCM for its calls takes it over`() {
+    @Test func `an application that uses the PCM for its calls ends the implied call`() {
         var call = makeCall()
         #expect(call.circumstances(mayBegin: true, mayLast: false, at: at(300)) == [.end])
         #expect(call.deadlineReached(at: at(900)) == [])
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: 1...20)
-    func `in any course calls begin and end in turn, and none lasts longer than its streams and a second`(seed: UInt64)
+    func `with random events calls begin and end in turn, and none outlasts its streams by more than a second`(seed: UInt64)
     {
         var generator = SeededGenerator(seed: seed)
         var call = ImpliedCall()

@@ -5,7 +5,7 @@ import Testing
 
 struct RateTests {
     /// The modules that say them do not see each other.
-    @Test func `what a call may ask for, what is mixed and what a card is opened with are the same rates`() {
+    @Test func `applications, the mixer and sound cards use the same sample rates`() {
         #expect(AudioFormat.rates == AudioEngine.rates)
         #expect(PCMHandle.rates.sorted() == AudioEngine.rates)
     }

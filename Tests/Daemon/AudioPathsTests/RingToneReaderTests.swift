@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `a file that is read in time is handed to all that wait for it`() async throws {
+    @Test func `a file that is read in time is passed to all waiting callers`() async throws {
         let disk = Disk()
         let tone = tone
         let reader = RingToneReader { file, _ in
@@ -34,7 +34,7 @@ import Testing
         #expect(disk.reads.withLock { $0 } == ["/a"])
     }
 
-    @Test func `a disk that hangs costs the file alone, holds up nobody, and one thread at most`() async throws {
+    @Test func `a hanging disk costs only the file, delays nobody, and blocks at most one thread`() async throws {
         let disk = Disk()
         let tone = tone
         let reader = RingToneReader(patience: .milliseconds(50)) { file, _ in

@@ -12,7 +12,7 @@ import Testing
 @Suite struct ForeignChangeGuardTests {
     private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
 
-    @Test func `two changes are undone, the third within ten seconds is left, and so are all after it`() {
+    @Test func `two foreign changes are undone, the third within ten seconds and all later ones are left`() {
         var contest = ForeignChangeGuard()
         #expect(
             [0, 4_000, 9_999, 10_000, 60_000].map { contest.changed(at: at($0)) } == [
@@ -24,13 +24,13 @@ import Testing
         #expect(contest.changed(at: at(60_001)) == .reassert)
     }
 
-    @Test func `changes that are further apart are undone for ever`() {
+    @Test func `foreign changes further apart are always undone`() {
         var contest = ForeignChangeGuard()
         for second in 0..<100 { #expect(contest.changed(at: at(Int64(second) * 5_000)) == .reassert) }
         #expect(!contest.hasYielded)
     }
 
-    @Test func `a change exactly ten seconds ago does not count any more`() {
+    @Test func `a change exactly ten seconds ago no longer counts`() {
         var contest = ForeignChangeGuard()
         #expect(contest.changed(at: at(0)) == .reassert)
         #expect(contest.changed(at: at(1)) == .reassert)
@@ -52,7 +52,7 @@ import Testing
         ([JackReading(hasMicrophone: true)], false, .headset),
         ([JackReading(isPlugged: false), JackReading(isPlugged: true)], true, .headset),
     ])
-    func `what several sources say is one state`(readings: [JackReading], hasCapture: Bool, expected: JackState) {
+    func `readings of several sources make one state`(readings: [JackReading], hasCapture: Bool, expected: JackState) {
         #expect(JackMonitor.state(of: readings, hasCapture: hasCapture) == expected)
     }
 }
@@ -94,7 +94,7 @@ import Testing
         return bytes
     }
 
-    @Test func `a jack of an input device tells plug and microphone, and its end`() async throws {
+    @Test func `a jack of an input device reports plug, microphone and its removal`() async throws {
         defer { try? FileManager.default.removeItem(at: root) }
         try add("event4", "headset-jack", sw: "14")
         let board = makeBoard()
@@ -114,7 +114,7 @@ import Testing
         try await eventually("it has gone") { isGone }
     }
 
-    @Test func `a hook tells lifting, inverted too, and says what there is in its place`() async throws {
+    @Test func `a hook reports lifting, also inverted, and a missing one names the alternatives`() async throws {
         defer { try? FileManager.default.removeItem(at: root) }
         try add("event0", "keyboard", key: "fffffffffffffffe")
         try add("event1", "cradle", key: "20000000000 0 0")
@@ -142,7 +142,7 @@ import Testing
         try far.close()
     }
 
-    @Test func `controls of a card that is not there are missing with their card`() throws {
+    @Test func `controls of a missing card are reported as missing with the card`() throws {
         let board = makeBoard()
         let jack = #expect(throws: BoardError.self) {
             try board.openJack(.control(card: nil, name: "Headphone Jack", isMicrophone: false), pcm: "hw:NoSuchCard,0")
@@ -153,7 +153,7 @@ import Testing
         #expect(board.findJack(ofPCM: "hw:NoSuchCard,0").isEmpty)
     }
 
-    @Test func `cards, input devices and chips that come are told, each in its area`() async throws {
+    @Test func `new cards, input devices and chips are reported, each in its area`() async throws {
         try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: root) }
         let board = makeBoard()

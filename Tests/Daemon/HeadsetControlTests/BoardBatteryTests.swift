@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite @ControlPlane struct BoardBatteryTests {
-    @Test func `Without UPower nothing is logged, nothing known and nobody told`() async throws {
+    @Test func `Without UPower the charge is unknown, and nothing is logged or signalled`() async throws {
         let bus = try FakeBlueZBus()
         let connection = try BusConnection(bus.address)
         let log = LogLines()

@@ -19,7 +19,7 @@ import Testing
         try body(folder.path())
     }
 
-    @Test func `what was learnt is read as it was written, and an absent file is nothing`() throws {
+    @Test func `a written file is read back unchanged, and an absent file is empty`() throws {
         try inDirectory { directory in
             let store = CodecMemoryStore(directory: directory, kernel: "6.1.0")
             #expect(try store.load(codecs: [.mSBC, .cvsd]).isEmpty)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `with another kernel, or other codecs of ours, it is void`() throws {
+    @Test func `the file is void with another kernel or other codecs of ours`() throws {
         try inDirectory { directory in
             let store = CodecMemoryStore(directory: directory, kernel: "6.1.0")
             try store.file.replace(with: store.text([key: memory], codecs: [.mSBC, .cvsd]))
@@ -50,7 +50,7 @@ import Testing
         "[00:00:5E:00:53:00 00:00:5E:00:53:01]\nceiling = opus\n",
         "[00:00:5E:00:53:00 00:00:5E:00:53:01]\ncolour = red\n", "nonsense\n",
     ])
-    @ControlPlane func `a file that is not understood is named with its line, and learning goes on`(_ text: String)
+    @ControlPlane func `an invalid file is reported with its line, and learning continues`(_ text: String)
         throws
     {
         try inDirectory { directory in
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test @ControlPlane func `a directory that cannot be written is told, and what was learnt holds meanwhile`() throws
+    @Test @ControlPlane func `an unwritable directory is reported, and learnt codecs stay valid in memory`() throws
     {
         let store = CodecMemoryStore(directory: "/proc/btcall", kernel: "6.1.0")
         let memories = CodecMemories(
@@ -82,7 +82,7 @@ import Testing
         #expect(told.count == 1)
     }
 
-    @Test @ControlPlane func `what is learnt on one adapter is not held against a headset on another`() throws {
+    @Test @ControlPlane func `codecs learnt on one adapter do not apply to a headset on another adapter`() throws {
         let memories = CodecMemories(
             store: nil, codecs: [.mSBC, .cvsd], writer: StateWriter(isImmediate: true), logger: LogLines().logger)
         memories.learn(memory, of: key.headset, on: key.adapter)

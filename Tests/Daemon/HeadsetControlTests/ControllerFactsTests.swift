@@ -16,14 +16,14 @@ import Testing
         return bytes
     }
 
-    @Test func `the alternate settings for voice are those with room for it`() {
+    @Test func `alternate settings for voice are those with large enough packets`() {
         let usual = Self.descriptors([(0, 0, 64), (1, 0, 0), (1, 1, 9), (1, 2, 17), (1, 6, 63)])
         #expect(USBDescriptors.voiceSettings(usual) == [1, 2, 6])
         for length in 0..<usual.count { _ = USBDescriptors.voiceSettings(Array(usual.prefix(length))) }
         #expect(USBDescriptors.voiceSettings([0, 4, 9]) == [])
     }
 
-    @Test func `a controller is known by what sysfs has of it`() throws {
+    @Test func `a controller's facts are read from sysfs`() throws {
         let root = FileManager.default.temporaryDirectory.appending(path: "sys-\(UUID().uuidString)")
         let device = root.appending(path: "usb/1-1/1-1:1.0")
         let folder = root.appending(path: "class/hci0")

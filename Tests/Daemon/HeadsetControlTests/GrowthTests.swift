@@ -27,7 +27,7 @@ import Testing
         BluetoothAddress(value: UInt64(0x5E00_0000 + number))
     }
 
-    @Test func `links of a thousand headsets are forgotten with their pauses`() async {
+    @Test func `links of a thousand headsets are forgotten after their pauses`() async {
         let pause = Duration.milliseconds(20)
         let admission = LinkAdmission(opener: NoLinks(), pause: pause, logger: log.logger)
         for number in 0..<1000 { admission.linkClosed(address(number)) }
@@ -37,7 +37,7 @@ import Testing
         #expect(admission.pauseCount == 1)
     }
 
-    @Test func `headsets whose music goes on are forgotten by the program for music`() async {
+    @Test func `the program for music forgets headsets once their music is restored`() async {
         let problems = ProblemList(logger: log.logger)
         let none = MediaCommand(nil, limit: .seconds(5), problems: problems, logger: log.logger)
         for number in 0..<100 { none.set(address(number), isSuspended: true) }

@@ -22,7 +22,7 @@ import Testing
         return repair
     }
 
-    @Test func `nothing is asked of a headset that has all its profiles`() {
+    @Test func `a headset with all profiles up causes no request`() {
         var repair = makeRepair(facts(.down, .down))
         #expect(repair.update(facts(.comingUp, .down), at: at(500)) == [.setDeadline(at(6_000))])
         #expect(repair.update(facts(.up, .up), at: at(1_000)) == [.setDeadline(at(6_000))])
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `the missing one is asked for once the time is over, and that is told when it comes up`(isVoice: Bool) {
+    func `a missing profile is requested after the waiting time, and reported as repaired when it comes up`(isVoice: Bool) {
         let missing = isVoice ? ServiceUUID.handsFree : .audioSink
         var repair = makeRepair(isVoice ? facts(.down, .up) : facts(.up, .down))
         #expect(repair.deadlineReached(at: at(5_999)) == [.setDeadline(at(6_000))])
@@ -42,7 +42,7 @@ import Testing
         #expect(repair.deadlineReached(at: at(60_000)) == [])
     }
 
-    @Test func `what comes up late puts the question off until bluetoothd has had its own attempt`() {
+    @Test func `a profile that comes up late delays the request until bluetoothd has made its own attempt`() {
         var repair = makeRepair(facts(.down, .down))
         #expect(repair.update(facts(.down, .up), at: at(5_000)) == [.setDeadline(at(6_000))])
         #expect(repair.deadlineReached(at: at(6_000)) == [.setDeadline(at(9_000))])
@@ -53,14 +53,14 @@ import Testing
         #expect(repair.deadlineReached(at: at(60_000)) == [])
     }
 
-    @Test func `one that comes up and breaks off before it was set up is missing`() {
+    @Test func `a profile that ends before its set-up has finished is missing`() {
         var repair = makeRepair(facts(.comingUp, .up))
         #expect(repair.deadlineReached(at: at(6_000)) == [])
         #expect(
             repair.update(facts(.down, .up), at: at(20_000)) == [.ask(.handsFree, number: 1, attempt: 1)])
     }
 
-    @Test func `after a failure it is asked for once more, and then no more`() {
+    @Test func `a failed profile is requested once more, and then no more`() {
         var repair = makeRepair(facts(.down, .up))
         #expect(repair.deadlineReached(at: at(6_000)) == [.ask(.handsFree, number: 1, attempt: 1)])
         #expect(repair.answered(1, .failed(.refused), at: at(7_000)) == [.setDeadline(at(17_000))])
@@ -71,7 +71,7 @@ import Testing
         #expect(repair.update(facts(.up, .up), at: at(700_000)) == [.over(.handsFree), .repaired(.handsFree)])
     }
 
-    @Test func `one that bluetoothd calls connected and that is not there is given time, then told of`() {
+    @Test func `a profile that bluetoothd reports as connected but is not up gets time, then counts as missing`() {
         var repair = makeRepair(facts(.up, .down))
         #expect(repair.deadlineReached(at: at(6_000)) == [.ask(.audioSink, number: 1, attempt: 1)])
         #expect(repair.answered(1, .done, at: at(7_000)) == [.setDeadline(at(17_000))])
@@ -80,7 +80,7 @@ import Testing
         #expect(repair.deadlineReached(at: at(28_000)) == [.missing(.audioSink, nil)])
     }
 
-    @Test func `an attempt of somebody else does not count, but not for ever`() {
+    @Test func `an attempt of another program is excused a limited number of times`() {
         var repair = makeRepair(facts(.down, .up))
         var time = 6_000
         var attempts: [Int] = []
@@ -97,7 +97,7 @@ import Testing
         #expect(actions == [.missing(.handsFree, .inProgress)])
     }
 
-    @Test func `of two that are missing one is asked for at a time, and neither waits for the other's pause`() {
+    @Test func `two missing profiles are requested one at a time, and neither waits for the other's pause`() {
         var repair = makeRepair(facts(.down, .down))
         #expect(repair.deadlineReached(at: at(6_000)) == [.ask(.handsFree, number: 1, attempt: 1)])
         #expect(
@@ -107,7 +107,7 @@ import Testing
         #expect(repair.deadlineReached(at: at(17_000)) == [.ask(.handsFree, number: 3, attempt: 2)])
     }
 
-    @Test func `while that would disturb a call it waits`() {
+    @Test func `a request waits while it would disturb a call`() {
         var repair = makeRepair(facts(.up, .down))
         #expect(repair.update(facts(.up, .down, isDisturbing: true), at: at(5_000)) == [.setDeadline(at(6_000))])
         #expect(repair.deadlineReached(at: at(6_000)) == [])
@@ -115,7 +115,7 @@ import Testing
             repair.update(facts(.up, .down), at: at(90_000)) == [.ask(.audioSink, number: 1, attempt: 1)])
     }
 
-    @Test func `what was up and went is let go`() {
+    @Test func `a profile that was up and went down is left alone`() {
         var repair = makeRepair(facts(.up, .up))
         #expect(repair.deadlineReached(at: at(6_000)) == [])
         #expect(repair.update(facts(.down, .up), at: at(9_000)) == [])
@@ -123,7 +123,7 @@ import Testing
         #expect(repair.deadlineReached(at: at(60_000)) == [])
     }
 
-    @Test func `after somebody disconnected it nothing is asked for until it connects again`() {
+    @Test func `after a disconnection by a user nothing is requested until the headset connects again`() {
         var repair = makeRepair(facts(.up, .down))
         #expect(repair.dismissed() == [])
         #expect(repair.deadlineReached(at: at(6_000)) == [])
@@ -133,7 +133,7 @@ import Testing
         #expect(repair.deadlineReached(at: at(16_000)) == [.ask(.audioSink, number: 1, attempt: 1)])
     }
 
-    @Test func `a headset that goes meanwhile has no problem, and an answer of before is none to a later question`() {
+    @Test func `a headset that leaves has no problem, and a late answer does not apply to a new request`() {
         var repair = makeRepair(facts(.up, .down))
         #expect(repair.deadlineReached(at: at(6_000)) == [.ask(.audioSink, number: 1, attempt: 1)])
         #expect(repair.update(nil, at: at(7_000)) == [])
@@ -147,7 +147,7 @@ import Testing
         #expect(repair.update(nil, at: at(27_000)) == [.over(.audioSink)])
     }
 
-    @Test func `a profile that is not wanted any more is not missing, and one that is wanted later has its time`() {
+    @Test func `a profile that is no longer wanted is not missing, and one wanted later gets its waiting time`() {
         var repair = makeRepair([.init(.handsFree, .up)])
         #expect(repair.deadlineReached(at: at(6_000)) == [])
         #expect(repair.update(facts(.up, .down), at: at(20_000)) == [.setDeadline(at(26_000))])
@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test(arguments: 1...20)
-    func `in any course there is one question at a time, at most two of a kind, and none before the time`(seed: UInt64)
+    func `with random events there is one request at a time, at most two per profile, and none too early`(seed: UInt64)
     {
         var generator = SeededGenerator(seed: seed)
         var repair = ProfileRepair(waits: Self.waits)

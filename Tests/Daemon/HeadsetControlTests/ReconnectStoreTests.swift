@@ -16,7 +16,7 @@ import Testing
         try body(folder.path())
     }
 
-    @Test func `what is kept is read as it was written, and an absent file is nothing`() throws {
+    @Test func `a written file is read back unchanged, and an absent file is empty`() throws {
         try inDirectory { directory in
             let store = ReconnectStore(directory: directory, boot: "a")
             #expect(try store.load().isEmpty)
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `another start of the board keeps the order and what was done by hand, and nothing else`() throws {
+    @Test func `another boot keeps the order and disconnections by hand, and nothing else`() throws {
         try inDirectory { directory in
             let store = ReconnectStore(directory: directory, boot: "a")
             try store.file.replace(
@@ -56,7 +56,7 @@ import Testing
         "[00:00:5E:00:53:01]\nquarantine = 99999999999999999999\n", "[00:00:5E:00:53:01]\nleft = alone\n",
         "[00:00:5E:00:53:01]\ncolour = red\n", "nonsense\n",
     ])
-    func `a file that is not understood is named with its line`(_ text: String) throws {
+    func `an invalid file is reported with its line`(_ text: String) throws {
         try inDirectory { directory in
             try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
             try Data(text.utf8).write(to: URL(filePath: directory + "/reconnect.conf"))
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `a directory that cannot be written is an error with its call`() {
+    @Test func `an unwritable directory is an error with its call`() {
         let error = #expect(throws: SystemError.self) {
             try ReconnectStore(directory: "/proc/btcall").file.replace(with: "")
         }
@@ -78,7 +78,7 @@ import Testing
         (UInt8(0x08), DisconnectionReason.timeout), (0x22, .timeout), (0x13, .remote), (0x14, .remote), (0x15, .remote),
         (0x16, .local), (0x05, .authentication), (0x06, .authentication), (0x00, .unknown), (0xFF, .unknown),
     ])
-    func `the controller's code is a reason`(code: UInt8, reason: DisconnectionReason) {
+    func `the controller's code is translated into a reason`(code: UInt8, reason: DisconnectionReason) {
         #expect(DisconnectionReason(controllerError: code) == reason)
     }
 }

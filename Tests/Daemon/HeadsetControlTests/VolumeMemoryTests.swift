@@ -54,7 +54,7 @@ import Testing
         #expect(problems.problems.isEmpty && log.all.isEmpty)
     }
 
-    @Test func `A person who turns the volume costs one write`() async throws {
+    @Test func `A person who turns the volume causes one write`() async throws {
         defer { remove() }
         let memory = memory(pause: .milliseconds(200))
         for volume in 0...9 { memory.note(.init(speaker: volume), of: first) }
@@ -72,7 +72,7 @@ import Testing
         #expect(text == nil)
     }
 
-    @Test func `What a damaged file still says is taken, and the rest is named in the log`() throws {
+    @Test func `Valid entries of a damaged file are used, and the rest is reported in the log`() throws {
         defer { remove() }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let damaged = """
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: ["garbage\u{1}\n", "[unfinished\n", String(repeating: "x", count: 5000)])
-    func `A file that is none is named in the log, and replaced`(contents: String) throws {
+    func `An unreadable file is reported in the log, and replaced`(contents: String) throws {
         defer { remove() }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try contents.write(to: file, atomically: true, encoding: .utf8)
@@ -114,7 +114,7 @@ import Testing
         #expect(self.memory().volumes(of: first) == HeadsetVolumes(speaker: 8))
     }
 
-    @Test func `A directory that cannot be written is a problem until it can`() throws {
+    @Test func `An unwritable directory is a problem until it is writable`() throws {
         defer { remove() }
         try "".write(to: folder, atomically: true, encoding: .utf8)
         let memory = memory()
@@ -145,7 +145,7 @@ import Testing
 
     // MARK: Batteries
 
-    @Test func `Of several ways to tell the battery the latest counts, unless it only says less exactly the same`() {
+    @Test func `The latest battery report counts, unless a coarser one agrees with the present one`() {
         typealias Step = (report: BatteryReport, percent: Int, source: BatteryReport.Source)
         let steps: [Step] = [
             (.init(.apple, ofTen: 6), 70, .apple),
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `The board's battery is shown in sixths, and as full where there is none`() {
+    @Test func `The board's battery is shown in six steps, and as full without a battery`() {
         let expected = [0: 0, 9: 0, 10: 1, 29: 1, 30: 2, 50: 3, 69: 3, 70: 4, 89: 4, 90: 5, 100: 5]
         for (percent, level) in expected { #expect(BoardBattery.level(percent) == level, "\(percent)") }
         #expect(BoardBattery.level(nil) == 5 && BoardBattery.level(-20) == 0 && BoardBattery.level(300) == 5)

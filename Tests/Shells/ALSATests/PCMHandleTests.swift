@@ -8,7 +8,7 @@ import Testing
 struct PCMHandleTests {
     init() { ALSAEnvironment.prepare() }
 
-    @Test func `a device is opened with the wanted rate, 16 bit, periods of 10 ms and room for a stall`() throws {
+    @Test func `a device is opened with the wanted rate, 16 bit, periods of 10 ms and a buffer for a stall`() throws {
         let handle = try PCMHandle("null", .playback)
         #expect(handle.rate == 48_000)
         #expect(handle.channels == 1)
@@ -22,14 +22,14 @@ struct PCMHandleTests {
     }
 
     @Test(arguments: [8_000, 16_000, 24_000, 32_000, 44_100, 48_000])
-    func `the nearest rate is taken`(rate: Int) throws {
+    func `the nearest rate is used`(rate: Int) throws {
         let handle = try PCMHandle("null", .capture, PCMConfiguration(rate: rate, channels: 2))
         #expect(handle.rate == rate)
         #expect(handle.channels == 2)
         #expect(handle.periodFrames == rate / 100)
     }
 
-    @Test func `a device without 16 bit is opened with what it has, and one that has nothing known is refused`() throws
+    @Test func `a device without 16 bit is opened with another format, and one without a known format is refused`() throws
     {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("btcall-\(UUID()).conf").path
         try """
@@ -64,7 +64,7 @@ struct PCMHandleTests {
         handle.close()
     }
 
-    @Test func `a device that does not exist is named, with what to do`() {
+    @Test func `the error of a missing device names it, with a remedy`() {
         do throws(ALSAError) {
             _ = try PCMHandle("hw:NoSuchCard,0", .playback)
             Issue.record("opened")
@@ -79,7 +79,7 @@ struct PCMHandleTests {
         }
     }
 
-    @Test func `errors are sorted by what has to be done`() {
+    @Test func `errors are sorted by their remedy`() {
         #expect(
             ALSAError(device: "hw:0", call: "snd_pcm_open", result: -EBUSY)
                 == .busy(
@@ -100,7 +100,7 @@ struct PCMHandleTests {
         ("hw:0,0", "hw:0"), ("hw:PCH", "hw:PCH"), ("plughw:CARD=Headset,DEV=0", "hw:Headset"),
         ("plug:hw:1,0", "hw:1"), ("plug:'hw:1,0'", "hw:1"), ("sysdefault:CARD=2", "hw:2"), ("surround51:3,0", "hw:3"),
     ])
-    func `the card of a PCM is read from its name where that says it`(name: String, card: String) {
+    func `the card of a PCM is read from its name if the name contains it`(name: String, card: String) {
         #expect(Card.control(ofPCM: name) == card)
     }
 

@@ -23,11 +23,11 @@ import Testing
         "hw:0 ", " hw:0", "hw:DEV=x", "hw:0,DEV=1234", "jack:CARD=0", "ladspa:x", "pulse:server", "a.b", "a/b", "a b",
         "a'b", "a\"b", "a\nb", "a$b", "höhrn", "horn;x", "../../etc", "multi:hw:0", "surround99:0", "hw:0;x",
     ])
-    func `whatever has other arguments, another form or writes is refused`(name: String) {
+    func `names with other arguments, another form, or of PCMs that write are refused`(name: String) {
         #expect(!PCMName.isAccepted(name))
     }
 
-    @Test func `a name is no longer than any card's`() {
+    @Test func `an overlong name is refused`() {
         #expect(PCMName.isAccepted(String(repeating: "a", count: 64)))
         #expect(!PCMName.isAccepted(String(repeating: "a", count: 65)))
         #expect(!PCMName.isAccepted("hw:" + String(repeating: "a", count: 65)))

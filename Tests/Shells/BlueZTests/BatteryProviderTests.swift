@@ -56,7 +56,7 @@ struct BatteryProviderTests {
         try await eventually { fixture.fake.batteryProviders.isEmpty && battery(fixture, second) == nil }
     }
 
-    @Test func `batteries are there again after bluetoothd has come back, and after the adapter has`() async throws {
+    @Test func `batteries are registered again after bluetoothd or the adapter has come back`() async throws {
         let fixture = try await BlueZFixture()
         defer { fixture.stop() }
         let (provider, _) = try await provider(fixture)
@@ -75,7 +75,7 @@ struct BatteryProviderTests {
         #expect(fixture.fake.batteryProviders.count == 1)
     }
 
-    @Test func `a battery of a headset on another adapter is told to that adapter`() async throws {
+    @Test func `the battery of a headset on another adapter is registered on that adapter`() async throws {
         let fixture = try await BlueZFixture()
         defer { fixture.stop() }
         let other = BluetoothAddress(value: 0x001B_DC08_0013)
@@ -90,7 +90,7 @@ struct BatteryProviderTests {
         #expect(Set(fixture.fake.batteryProviders.map(\.adapter)) == ["/org/bluez/hci0", "/org/bluez/hci1"])
     }
 
-    @Test func `a bluetoothd that takes no batteries is told of once, whoever comes and goes`() async throws {
+    @Test func `a bluetoothd that accepts no batteries is reported once, however many headsets come and go`() async throws {
         let fixture = try await BlueZFixture()
         defer { fixture.stop() }
         fixture.fake.takesBatteries = false

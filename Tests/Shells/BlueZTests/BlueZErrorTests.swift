@@ -4,7 +4,7 @@ import Testing
 @testable import BlueZ
 
 @Suite struct BlueZErrorTests {
-    @Test func `every kind of request tells apart what all may meet`() {
+    @Test func `every kind of request distinguishes the common errors`() {
         check(PairingError.self, objectAbsent: .unknownDevice)
         check(DeviceCallError.self, objectAbsent: .unknownDevice)
         check(MediaError.self, objectAbsent: .gone)

@@ -38,7 +38,7 @@ struct DeviceRegistryTests {
         return registry
     }
 
-    @Test func `the tree is there in the order of addresses when the service has appeared`() async throws {
+    @Test func `adapters and devices are listed in the order of addresses when the service appears`() async throws {
         let fixture = try await BlueZFixture()
         defer { fixture.stop() }
         let registry = registry(fixture)
@@ -81,7 +81,7 @@ struct DeviceRegistryTests {
         #expect(try await events.next() == .deviceDisconnected(first, reason: nil))
     }
 
-    @Test func `a reason for the disconnection follows where BlueZ gives one`() async throws {
+    @Test func `the reason of a disconnection follows if BlueZ gives one`() async throws {
         let fixture = try await BlueZFixture()
         defer { fixture.stop() }
         let registry = try await settled(fixture)
@@ -130,7 +130,7 @@ struct DeviceRegistryTests {
         #expect(try await events.next() == .deviceRemoved(first))
     }
 
-    @Test func `an adapter that is switched off says so`() async throws {
+    @Test func `an adapter that is switched off is reported`() async throws {
         let fixture = try await BlueZFixture()
         defer { fixture.stop() }
         let registry = try await settled(fixture)
@@ -217,7 +217,7 @@ struct DeviceRegistryTests {
         #expect(registry.devices[1].connected)
     }
 
-    @Test func `signals of others are not taken for bluetoothd's`() async throws {
+    @Test func `signals of other programs are ignored`() async throws {
         let fixture = try await BlueZFixture()
         defer { fixture.stop() }
         let registry = try await settled(fixture)
@@ -249,7 +249,7 @@ struct DeviceRegistryTests {
         #expect(registry.device(first)?.connected == false)
     }
 
-    @Test func `why a device is not connected is told apart`() async throws {
+    @Test func `the reasons of a failed connection are distinguished`() async throws {
         let fixture = try await BlueZFixture()
         defer { fixture.stop() }
         let registry = try await settled(fixture)

@@ -27,7 +27,7 @@ struct MediaOwnerTests {
         return (fixture, program, stream)
     }
 
-    @Test func `what others stream is followed without an endpoint of our own`() async throws {
+    @Test func `streams of other programs are followed without an endpoint of our own`() async throws {
         let (fixture, program, stream) = try await occupied()
         defer { fixture.stop() }
         _ = try await foreign(fixture)
@@ -49,7 +49,7 @@ struct MediaOwnerTests {
         return owner
     }
 
-    @Test func `a stream of another program is named with it, and not ours`() async throws {
+    @Test func `a stream of another program is reported with its owner, and not as ours`() async throws {
         let (fixture, program, stream) = try await occupied()
         defer { fixture.stop() }
         let owner = try #require(try await foreign(fixture))
@@ -75,7 +75,7 @@ struct MediaOwnerTests {
         try await fixture.configure()
     }
 
-    @Test func `a stream of an unknown program is told of without a name`() async throws {
+    @Test func `a stream of an unknown program is reported without a name`() async throws {
         let (fixture, program, _) = try await occupied(nil)
         defer { fixture.stop() }
         #expect(try await foreign(fixture) == nil)
@@ -85,7 +85,7 @@ struct MediaOwnerTests {
         try await fixture.isNext(.foreignGone(first))
     }
 
-    @Test func `a program that comes later does not take what is ours`() async throws {
+    @Test func `a program that comes later does not take our streams`() async throws {
         let fixture = try await MediaFixture()
         defer { fixture.stop() }
         try await fixture.configure()
@@ -115,7 +115,7 @@ struct MediaOwnerTests {
         #expect(fixture.events.pending.isEmpty)
     }
 
-    @Test func `another's stream goes with bluetoothd, and is found again with it`() async throws {
+    @Test func `another program's stream goes with bluetoothd, and is found again with it`() async throws {
         let (fixture, program, _) = try await occupied()
         defer { fixture.stop() }
         _ = try await foreign(fixture)

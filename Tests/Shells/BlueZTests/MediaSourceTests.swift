@@ -64,7 +64,7 @@ struct MediaSourceTests {
         #expect(fixture.log.containing("released the endpoint").count <= released)
     }
 
-    @Test func `what is not served any more is taken back, and what is wanted at the end of that counts`() async throws
+    @Test func `stopping to serve withdraws the registrations, and the state wanted afterwards is followed`() async throws
     {
         let fixture = try await MediaFixture()
         defer { fixture.stop() }
@@ -88,7 +88,7 @@ struct MediaSourceTests {
         try await fixture.configure()
     }
 
-    @Test func `every adapter is served, those that come later and those that come back`() async throws {
+    @Test func `every adapter is served, including those that come later or come back`() async throws {
         let fixture = try await MediaFixture { $0.addAdapter("hci1", address: BluetoothAddress(value: 2)) }
         defer { fixture.stop() }
         try await fixture.isNext(.registered)
@@ -129,7 +129,7 @@ struct MediaSourceTests {
         #expect(fixture.log.all.filter { $0.hasPrefix("warning") }.isEmpty)
     }
 
-    @Test func `a bluetoothd without its plugins is told of with the remedy, and asked again after a restart`()
+    @Test func `a bluetoothd without its plugins is reported with the remedy, and retried after a restart`()
         async throws
     {
         let fixture = try await MediaFixture(registered: false) { $0.mediaSupport = .none }
@@ -158,7 +158,7 @@ struct MediaSourceTests {
         ("org.bluez.Error.NotPermitted", "group `bluetooth`"), ("org.bluez.Error.Failed", "journalctl"),
         ("org.freedesktop.DBus.Error.NoReply", "did not answer"),
     ])
-    func `a refusal says why and is tried again`(name: String, words: String) async throws {
+    func `a refused registration is reported with its reason and retried`(name: String, words: String) async throws {
         let fixture = try await MediaFixture(registered: false, retryInterval: .milliseconds(20)) {
             $0.media.endpointError = BusError(name: name, message: "no")
         }
@@ -178,7 +178,7 @@ struct MediaSourceTests {
         try await fixture.becomes { $0.fake.media.players.count == 1 }
     }
 
-    @Test func `what bluetoothd has registered already is ours`() async throws {
+    @Test func `a registration that exists already counts as ours`() async throws {
         let fixture = try await MediaFixture(registered: false) {
             $0.media.endpointError = BusError(name: "org.bluez.Error.AlreadyExists", message: "Already Exists")
             $0.media.playerError = BusError(name: "org.bluez.Error.AlreadyExists", message: "Already Exists")
@@ -188,7 +188,7 @@ struct MediaSourceTests {
         #expect(fixture.log.all.filter { $0.hasPrefix("warning") }.isEmpty)
     }
 
-    @Test func `stopping releases and takes everything back, and starting begins anew`() async throws {
+    @Test func `stopping releases and withdraws everything, and starting registers again`() async throws {
         let fixture = try await MediaFixture()
         defer { fixture.stop() }
         try await fixture.configure()
@@ -206,7 +206,7 @@ struct MediaSourceTests {
 
     // MARK: Configuration
 
-    @Test func `the best that both can is chosen, and the bitpool of the quality`() async throws {
+    @Test func `the best configuration of both sides is chosen, with the bitpool of the quality`() async throws {
         let fixture = try await MediaFixture()
         defer { fixture.stop() }
         try await fixture.configure()
@@ -221,7 +221,7 @@ struct MediaSourceTests {
         #expect(fixture.source.configured == [first, second])
     }
 
-    @Test func `with more quality both channels are by themselves where the headset can`() async throws {
+    @Test func `with quality xq dual channel is used if the headset supports it`() async throws {
         let fixture = try await MediaFixture(quality: .xq)
         defer { fixture.stop() }
         try await fixture.configure()
@@ -244,7 +244,7 @@ struct MediaSourceTests {
         }
     }
 
-    @Test func `a headset may choose by itself`() async throws {
+    @Test func `a headset may choose the configuration`() async throws {
         let fixture = try await MediaFixture()
         defer { fixture.stop() }
         // 44.1 kHz, mono, 8 blocks, 4 subbands, SNR.
@@ -277,7 +277,7 @@ struct MediaSourceTests {
         #expect(fixture.fake.media.endpoints.isEmpty)
     }
 
-    @Test func `whatever a headset offers is answered, and what is wrong is named with the headset`() async throws {
+    @Test func `every offer of a headset is answered, and an invalid one is reported with the headset`() async throws {
         let fixture = try await MediaFixture()
         defer { fixture.stop() }
         var generator = SeededGenerator(seed: 7)
@@ -306,7 +306,7 @@ struct MediaSourceTests {
         #expect(outcomes == [true, false] && fixture.events.pending.isEmpty)
     }
 
-    @Test func `without the headsets' endpoints it is the connected ones that are named`() async throws {
+    @Test func `without known endpoints the report names the connected headsets`() async throws {
         let fixture = try await MediaFixture { $0.media.showsRemoteEndpoints = false }
         defer { fixture.stop() }
         fixture.fake.setConnected(true, second)
@@ -319,7 +319,7 @@ struct MediaSourceTests {
     }
 
     @Test(arguments: [[], [0xFF], [0x11, 0x15, 2, 53, 0], [0x31, 0x15, 2, 53], [0x11, 0x15, 53, 2], [0, 0, 0, 0]])
-    func `a configuration that is none is refused, and its stream is not taken`(bytes: [UInt8]) async throws {
+    func `an invalid configuration is refused, and its stream is not used`(bytes: [UInt8]) async throws {
         let fixture = try await MediaFixture()
         defer { fixture.stop() }
         do throws(BusError) {
@@ -335,7 +335,7 @@ struct MediaSourceTests {
         #expect(!fixture.source.isForeignPlaying(first))
     }
 
-    @Test func `random configurations are taken or refused`() async throws {
+    @Test func `random configurations are accepted or refused`() async throws {
         let fixture = try await MediaFixture()
         defer { fixture.stop() }
         var generator = SeededGenerator(seed: 8)

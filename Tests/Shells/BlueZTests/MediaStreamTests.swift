@@ -14,7 +14,7 @@ struct MediaStreamTests {
     let first = BlueZFixture.first
     let second = BlueZFixture.second
 
-    @Test func `what is written to an acquired stream comes to the headset`() async throws {
+    @Test func `data written to an acquired stream reaches the headset`() async throws {
         let fixture = try await MediaFixture { $0.media.writeMTU = 679 }
         defer { fixture.stop() }
         try await fixture.configure()
@@ -52,7 +52,7 @@ struct MediaStreamTests {
         try await fixture.becomes { $0.source.configured == [second] }
     }
 
-    @Test func `a stream that the headset has started is taken as it runs`() async throws {
+    @Test func `a stream that the headset has started is taken while it runs`() async throws {
         let fixture = try await MediaFixture()
         defer { fixture.stop() }
         try await fixture.configure()
@@ -91,7 +91,7 @@ struct MediaStreamTests {
         try await fixture.isNext(.stateChanged(first, .active))
     }
 
-    @Test func `volume and delay are told both ways`() async throws {
+    @Test func `volume and delay are reported in both directions`() async throws {
         let fixture = try await MediaFixture()
         defer { fixture.stop() }
         try await fixture.fake.configureMedia(of: first, volume: 60, delay: 1500)
@@ -109,7 +109,7 @@ struct MediaStreamTests {
         }
     }
 
-    @Test func `a headset without absolute volume has none, until it tells one`() async throws {
+    @Test func `a headset has no volume until it reports one`() async throws {
         let fixture = try await MediaFixture()
         defer { fixture.stop() }
         try await fixture.configure()
@@ -131,7 +131,7 @@ struct MediaStreamTests {
 
     // MARK: Refusals and races
 
-    @Test func `a headset without a stream says so`() async throws {
+    @Test func `acquiring from a headset without a stream fails with the reason`() async throws {
         let fixture = try await MediaFixture()
         defer { fixture.stop() }
         #expect(await MediaFixture.outcome(of: fixture.source, first) == MediaError.notConfigured.description)
@@ -139,7 +139,7 @@ struct MediaStreamTests {
         #expect(fixture.fake.media.requests.isEmpty)
     }
 
-    @Test func `a headset that refuses to start is told of, and can be asked again`() async throws {
+    @Test func `a refused start is reported, and can be repeated`() async throws {
         let fixture = try await MediaFixture { $0.media.startAnswer = .refuses }
         defer { fixture.stop() }
         try await fixture.configure()
@@ -189,7 +189,7 @@ struct MediaStreamTests {
         }
     }
 
-    @Test func `releasing gives a pending acquisition up, and bluetoothd is told`() async throws {
+    @Test func `releasing cancels a pending acquisition, and bluetoothd is notified`() async throws {
         let fixture = try await MediaFixture { $0.media.startAnswer = .nothing }
         defer { fixture.stop() }
         try await fixture.configure()
@@ -201,7 +201,7 @@ struct MediaStreamTests {
         #expect(await MediaFixture.outcome(of: fixture.source, first) == "stream")
     }
 
-    @Test func `a task that is cancelled gives its acquisition up`() async throws {
+    @Test func `a cancelled task cancels its acquisition`() async throws {
         let fixture = try await MediaFixture { $0.media.startAnswer = .nothing }
         defer { fixture.stop() }
         try await fixture.configure()
@@ -218,7 +218,7 @@ struct MediaStreamTests {
         #expect(fixture.fake.media.requests == ["Acquire", "Release"], "bluetoothd was not asked")
     }
 
-    @Test func `a headset that does not answer is given up after a while`() async throws {
+    @Test func `an acquisition times out when the headset does not answer`() async throws {
         let fixture = try await MediaFixture(acquireTimeout: .milliseconds(30)) { $0.media.startAnswer = .nothing }
         defer { fixture.stop() }
         try await fixture.configure()
@@ -257,7 +257,7 @@ struct MediaStreamTests {
         try await fixture.becomes { $0.fake.mediaOwner(of: first) == nil }
     }
 
-    @Test func `what bluetoothd answers becomes words with a remedy`() {
+    @Test func `bluetoothd's errors are described with a remedy`() {
         let names: [(String, MediaError)] = [
             ("org.bluez.Error.NotAuthorized", .notAuthorized), ("org.bluez.Error.InProgress", .inProgress),
             ("org.bluez.Error.NotAvailable", .gone), ("org.bluez.Error.Failed", .refused),
@@ -273,7 +273,7 @@ struct MediaStreamTests {
 
     // MARK: Buttons
 
-    @Test func `buttons come as events, and headsets are told whether music plays`() async throws {
+    @Test func `buttons arrive as events, and headsets are informed whether music plays`() async throws {
         let fixture = try await MediaFixture()
         defer { fixture.stop() }
         for button in MediaButton.allCases {

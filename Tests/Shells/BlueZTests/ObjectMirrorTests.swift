@@ -12,7 +12,7 @@ struct ObjectMirrorTests {
         .dictionary("s", "a{sv}", [DictionaryEntry("org.bluez.Device1", .vardict(properties))])
     }
 
-    @Test func `an object is kept with the properties that are known`() {
+    @Test func `an object is kept with its known properties`() {
         var mirror = ObjectMirror()
         let result = mirror.apply(
             .added(path: path, interfaces: interfaces(["Connected": true, "TxPower": .int16(-40), "Name": "First"])))
@@ -46,7 +46,7 @@ struct ObjectMirrorTests {
         #expect(mirror.objects[path]?["org.bluez.Device1"] == ["Connected": true])
     }
 
-    @Test func `what does not concern us makes no difference`() {
+    @Test func `unrelated changes make no difference`() {
         var mirror = ObjectMirror()
         _ = mirror.apply(.added(path: path, interfaces: interfaces(["Connected": true])))
         let changes: [ObjectMirror.Change] = [
@@ -74,7 +74,7 @@ struct ObjectMirrorTests {
     }
 
     @Test(arguments: [Value.string("x"), .uint32(1), .array("s", ["a"]), .vardict(["org.bluez.Device1": "x"])])
-    func `anything else than a tree is reported and leaves the mirror empty`(value: Value) {
+    func `an answer that is no tree is reported and leaves the mirror empty`(value: Value) {
         var mirror = ObjectMirror()
         _ = mirror.replace(with: value)
         #expect(mirror.objects.values.filter { !$0.isEmpty }.isEmpty)

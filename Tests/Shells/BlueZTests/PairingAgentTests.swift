@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `bluetoothd's questions are asked, and answered as somebody decides`() async throws {
+    @Test func `bluetoothd's questions are passed on, and answered as decided`() async throws {
         try await run { fixture, agent in
             let person = Person()
             agent.onRequest = { address, request in
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `nobody but bluetoothd may ask, and after it was taken back nobody does`() async throws {
+    @Test func `only bluetoothd may call the agent, and nobody once it is unregistered`() async throws {
         try await run { fixture, agent in
             agent.onRequest = { _, _ in .accept }
             let stranger = try BusConnection(fixture.privateBus.address)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `it is gone with bluetoothd, and can be registered with the next one`() async throws {
+    @Test func `the agent is gone with bluetoothd, and can be registered with the next one`() async throws {
         try await run { fixture, agent in
             fixture.fake.stop()
             while agent.isRegistered { await ControlLoop.shared.sleep(for: .milliseconds(1)) }

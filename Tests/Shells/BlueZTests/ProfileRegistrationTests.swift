@@ -96,7 +96,7 @@ struct ProfileRegistrationTests {
         #expect(fixture.fake.profiles.map(\.path) == [registration.configuration.path])
     }
 
-    @Test func `a headset's connection is handed over with what its service record says`() async throws {
+    @Test func `a headset's connection is handed over with the properties of its service record`() async throws {
         let fixture = try await BlueZFixture()
         defer { fixture.stop() }
         let registration = try await registered(fixture)
@@ -119,7 +119,7 @@ struct ProfileRegistrationTests {
         #expect(read(gateway, &buffer, 16) == 0)
     }
 
-    @Test func `a connection that nobody keeps is closed`() async throws {
+    @Test func `a connection whose descriptor is not kept is closed`() async throws {
         let fixture = try await BlueZFixture()
         defer { fixture.stop() }
         let registration = try await registered(fixture)
@@ -137,7 +137,7 @@ struct ProfileRegistrationTests {
         }
     }
 
-    @Test func `a connection without a usable descriptor is refused, and nobody hears of it`() async throws {
+    @Test func `a connection without a usable descriptor is refused, and not handed over`() async throws {
         let fixture = try await BlueZFixture()
         defer { fixture.stop() }
         let registration = try await registered(fixture)
@@ -179,12 +179,12 @@ struct ProfileRegistrationTests {
         #expect(registration.state == .registered)
     }
 
-    @Test func `the Headset Profile does not connect with whatever connects the device`() {
+    @Test func `the Headset Profile does not connect automatically with the device`() {
         #expect(!ProfileRegistration.Configuration.headsetAudioGateway().connectsAutomatically)
         #expect(ProfileRegistration.Configuration.handsFreeAudioGateway(features: 0).connectsAutomatically)
     }
 
-    @Test func `a headset that is asked for connects the same way`() async throws {
+    @Test func `a headset connects the same way on request`() async throws {
         let fixture = try await BlueZFixture()
         defer { fixture.stop() }
         let registration = try await registered(fixture)
@@ -241,7 +241,7 @@ struct ProfileRegistrationTests {
 
     /// BlueALSA writes UUIDs in capitals, and bluetoothd 5.66 then registers both programs.
     @Test(arguments: [ServiceUUID.handsFreeAudioGateway.text, "0000111F-0000-1000-8000-00805F9B34FB"])
-    func `the owner of a telling bus name is named, and the profile is taken over when it leaves`(
+    func `the owner of a known bus name is named, and the profile is registered when it leaves`(
         spelling: String
     ) async throws {
         let fixture = try await BlueZFixture()
@@ -292,7 +292,7 @@ struct ProfileRegistrationTests {
         await registration.stop()
     }
 
-    @Test func `an unknown rival is said to be unknown, and it is tried again at intervals`() async throws {
+    @Test func `an unknown rival is reported as unknown, and registration is retried at intervals`() async throws {
         let fixture = try await BlueZFixture()
         defer { fixture.stop() }
         fixture.fake.occupy(.handsFreeAudioGateway)
@@ -320,7 +320,7 @@ struct ProfileRegistrationTests {
         #expect(registration.state == .registered)
     }
 
-    @Test func `stopping takes the profile back, and it can be started again`() async throws {
+    @Test func `stopping withdraws the profile, and it can be started again`() async throws {
         let fixture = try await BlueZFixture()
         defer { fixture.stop() }
         let registration = try await registered(fixture)

@@ -21,17 +21,17 @@ struct AudioLinkErrorTests {
         #expect(AudioLinkError(SystemError(call: "connect", code: code), codec: .mSBC) == expected)
     }
 
-    @Test func `a voice setting without an adapter that is on has a code of its own`() {
+    @Test func `setting the voice without a powered adapter has a code of its own`() {
         #expect(AudioLinkError(SystemError(call: "setsockopt BT_VOICE", code: EBADFD), codec: .cvsd) == .noAdapter)
     }
 
     @Test(arguments: [EAFNOSUPPORT, EPROTONOSUPPORT])
-    func `a kernel without Bluetooth is told from a codec that is not carried`(code: Int32) {
+    func `a kernel without Bluetooth is distinguished from an unsupported codec`(code: Int32) {
         let error = SystemError(call: "socket", code: code)
         #expect(AudioLinkError(error, codec: .mSBC) == .noBluetoothInKernel(error))
     }
 
-    @Test func `every text says what to do and keeps the call and its errno where there is no other reason`() {
+    @Test func `every text has a remedy, and the call with its errno if there is no other reason`() {
         let error = SystemError(call: "connect", code: EINVAL)
         #expect(AudioLinkError.failed(error).description.contains("EINVAL"))
         #expect(AudioLinkError.unsupportedCodec(.mSBC).description.contains("use CVSD"))

@@ -19,7 +19,7 @@ import Testing
         return bytes
     }
 
-    @Test func `What the kernel says of a controller is read`() throws {
+    @Test func `The kernel's data of a controller is parsed`() throws {
         let details = try #require(ControllerDetails(Self.bytes) { $0 == "hci1" ? 15 : nil })
         #expect(details.name == "hci1" && details.address == BluetoothAddress("00:00:5E:00:53:01"))
         #expect(details.isUp && details.bus == .usb && details.manufacturer == 15)
@@ -29,7 +29,7 @@ import Testing
         #expect(details.voicePacketsSent == 300 && details.voicePacketsReceived == 7)
     }
 
-    @Test func `Features that are not there are not claimed, and too few bytes are nothing`() throws {
+    @Test func `Missing features are not reported, and too few bytes are refused`() throws {
         var bytes = Self.bytes
         bytes.replaceSubrange(21..<29, with: [0, 0, 0xF7, 0x7F, 0x20, 0, 0, 0])
         bytes[16] = 4
@@ -40,7 +40,7 @@ import Testing
         #expect(ControllerDetails(Array(bytes.dropLast())) { _ in nil } == nil)
     }
 
-    @Test func `A machine's own controllers can be asked for, with or without Bluetooth`() {
+    @Test func `A machine's own controllers can be listed, with or without Bluetooth`() {
         for details in ControllerDetails.all() { #expect(details.name.hasPrefix("hci")) }
     }
 }

@@ -7,11 +7,11 @@ import Testing
         [0x01, 0x00, 0x01, 0x00, 0x1B, 0x01, 0x04, 0x00, 0x00] + [1, 0, 7, 0xDC, 0x1B, 0] + [9, 0x0F, 0x00]
         + [UInt8](repeating: 0, count: 271)
 
-    @Test func `the maker is read from the kernel's answer`() {
+    @Test func `the manufacturer is read from the kernel's answer`() {
         #expect(ControllerInformation.answer(Self.answer, 1)?.manufacturer == 15)
     }
 
-    @Test func `what is not the answer is passed over`() {
+    @Test func `other messages than the answer are ignored`() {
         #expect(ControllerInformation.answer(Self.answer, 0) == nil)
         #expect(ControllerInformation.answer([], 1) == nil)
         for place in [0, 6] {
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `an answer that is an error or too short has no maker`() {
+    @Test func `an answer that is an error or too short has no manufacturer`() {
         var refused = Self.answer
         refused[8] = 0x11
         let error = ControllerInformation.answer(refused, 1)
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `a controller that is not there, or no controller, has no maker`() {
+    @Test func `a missing controller, or an invalid name, has no manufacturer`() {
         for name in ["hci65534", "hci", "eth0", "", "hci-1", "hci70000"] {
             #expect(ControllerInformation.manufacturer(of: name) == nil)
         }

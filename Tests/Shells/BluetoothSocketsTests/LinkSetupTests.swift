@@ -35,7 +35,7 @@ struct LinkSetupTests {
         close(pair.ours)
     }
 
-    @Test func `a set-up that is cancelled ends with cancelled`() async throws {
+    @Test func `a cancelled set-up ends with cancelled`() async throws {
         let pair = try SocketPair()
         try fill(pair)
         let setup = LinkSetup(descriptor: pair.ours, codec: .cvsd)
@@ -73,7 +73,7 @@ struct LinkSetupTests {
         close(pair.ours)
     }
 
-    @Test func `a peer that goes away during the set-up is lost`() async throws {
+    @Test func `a peer that goes away during the set-up causes lost`() async throws {
         let ours: Int32
         do {
             let pair = try SocketPair()
@@ -86,7 +86,7 @@ struct LinkSetupTests {
         close(ours)
     }
 
-    @Test func `a set-up that was abandoned holds its socket until it is decided, then closes it`() async throws {
+    @Test func `an abandoned set-up holds its socket until it is decided, then closes it`() async throws {
         let pair = try SocketPair()
         try fill(pair)
         AbandonedSetup(SocketHandle(owning: pair.ours))
@@ -101,7 +101,7 @@ struct LinkSetupTests {
         }
     }
 
-    @Test func `a connection that the peer refuses is refused`() async throws {
+    @Test func `a connection that the peer refuses ends with refused`() async throws {
         let type = Int32(bitPattern: SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         // A port that nobody listens on: bound, never listening, to the end of the test.
         let holder = socket(AF_INET, type, 0)

@@ -20,7 +20,7 @@ struct RFCOMMChannelTests {
         return channel
     }
 
-    @Test func `bytes from the headset arrive as they come`() async throws {
+    @Test func `bytes from the headset arrive unchanged`() async throws {
         let pair = try SocketPair()
         let channel = try open(pair.ours)
         pair.send("AT+BRSF=")
@@ -40,7 +40,7 @@ struct RFCOMMChannelTests {
         channel.close()
     }
 
-    @Test func `what the headset said before it closed is delivered first`() async throws {
+    @Test func `bytes that the headset sent before closing are delivered first`() async throws {
         let events = events
         let channel: RFCOMMChannel
         do {
@@ -54,7 +54,7 @@ struct RFCOMMChannelTests {
         #expect(channel.descriptor == -1)
     }
 
-    @Test func `a write that fails still delivers what the headset said before`() async throws {
+    @Test func `a failed write still delivers bytes that the headset sent before`() async throws {
         let channel: RFCOMMChannel
         do {
             let pair = try SocketPair()
@@ -103,7 +103,7 @@ struct RFCOMMChannelTests {
         channel.close()
     }
 
-    @Test func `a channel that its owner closes reports nothing and the headset sees the end`() async throws {
+    @Test func `a channel closed by its owner reports nothing, and the headset sees the end`() async throws {
         let pair = try SocketPair()
         let channel = try open(pair.ours)
         channel.close()
@@ -132,7 +132,7 @@ struct RFCOMMChannelTests {
         #expect(pair.receive().isEmpty)
     }
 
-    @Test func `a descriptor that is none is refused`() throws {
+    @Test func `an invalid descriptor is refused`() throws {
         #expect(throws: SystemError(call: "fcntl", code: EBADF)) { try RFCOMMChannel(descriptor: -1) }
     }
 

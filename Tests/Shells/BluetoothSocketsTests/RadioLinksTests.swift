@@ -24,7 +24,7 @@ import Testing
         #expect(links.take(end(0x0B, 0x08)) == nil && links.count == 0)
     }
 
-    @Test func `attempts that failed, voice and an end that failed are not counted`() {
+    @Test func `failed attempts, voice links and a failed end are not counted`() {
         var links = RadioLinks()
         #expect(links.take(complete(1, status: 4)) == nil)
         #expect(links.take(complete(2, kind: 0)) == nil)
@@ -34,7 +34,7 @@ import Testing
         #expect(links.take(end(3, 0x16))?.reason == 0x16)
     }
 
-    @Test func `links that are there already are taken from the kernel's list`() {
+    @Test func `existing links are read from the kernel's list`() {
         var links = RadioLinks()
         let entry = [0x2A, 0x00] + octets + [1, 1, 1, 0, 0, 0, 0, 0]
         let voice = [0x2B, 0x00] + octets + [0, 1, 1, 0, 0, 0, 0, 0]
@@ -58,7 +58,7 @@ import Testing
         #expect(links.count == 0)
     }
 
-    @Test func `random packets end in nothing worse`() {
+    @Test func `random packets do no harm`() {
         var generator = SeededGenerator(seed: 5)
         var links = RadioLinks()
         for _ in 0..<20_000 {
@@ -76,7 +76,7 @@ import Testing
         #expect(links.count <= 256)
     }
 
-    @Test @ControlPlane func `controllers that are not there are told of with what the kernel says`() {
+    @Test @ControlPlane func `missing controllers are reported with the kernel's error`() {
         let monitor = RadioLinkMonitor()
         let failures = monitor.follow(["hci999", "nonsense"])
         #expect(failures.count == 2 && failures["nonsense"]?.call == "open nonsense")

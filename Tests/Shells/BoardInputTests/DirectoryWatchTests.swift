@@ -19,7 +19,7 @@ import Testing
         try FileManager.default.removeItem(at: root.appendingPathComponent(path))
     }
 
-    @Test func `an entry that comes, changes its permissions or goes is told, once for all that happens together`()
+    @Test func `an entry that comes, changes its permissions or goes is reported, once for simultaneous changes`()
         async throws
     {
         try make("snd")
@@ -62,7 +62,7 @@ import Testing
         watch.cancel()
     }
 
-    @Test func `a directory that is never quiet is told all the same, and a cancelled watch tells nothing`()
+    @Test func `a directory that is never quiet is still reported, and a cancelled watch reports nothing`()
         async throws
     {
         try make("snd")

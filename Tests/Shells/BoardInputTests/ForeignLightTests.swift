@@ -5,7 +5,7 @@ import Glibc
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) @ControlPlane struct ForeignLightTests {
-    @Test func `a light whose files are FIFOs is refused, and holds nothing up`() throws {
+    @Test func `a light whose files are FIFOs is refused without blocking`() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-led-\(UUID().uuidString)").path()
         defer { try? FileManager.default.removeItem(atPath: folder) }  // It may stay in the temporary directory.
         mkdir(folder, 0o700)

@@ -61,7 +61,7 @@ struct ClassDirectory: ~Copyable {
         #expect(try classes.catalogue.find(link.path).name == "gpio-keys")
     }
 
-    @Test func `a device that is not there is named, with those that are`() throws {
+    @Test func `the error of a missing device names the present ones`() throws {
         let classes = ClassDirectory()
         try classes.add("event0", name: "Power Button", key: "10000000000000 0")
         let error = #expect(throws: BoardInputError.self) { try classes.catalogue.find("cradle") }
@@ -69,7 +69,7 @@ struct ClassDirectory: ~Copyable {
         #expect(InputCatalogue(nodes: "/nonexistent", classes: "/nonexistent").all().isEmpty)
     }
 
-    @Test func `a bitmap that is none gives no codes`() throws {
+    @Test func `an invalid bitmap gives no codes`() throws {
         let classes = ClassDirectory()
         try classes.add("event0", name: "odd", key: "zebra", sw: "")
         #expect(classes.catalogue.all().map(\.codes) == [[]])

@@ -42,7 +42,7 @@ private final class Truth<Value> {
 }
 
 @Suite @ControlPlane struct InputDeviceTests {
-    @Test func `what is on at the beginning is known, and every change is told once`() async throws {
+    @Test func `the initial state is known, and every change is reported once`() async throws {
         let far = try Far()
         let device = try InputDevice(descriptor: far.near, codes: [.headphoneInserted, .phone]) {
             [.headphoneInserted: true, .phone: false]
@@ -60,7 +60,7 @@ private final class Truth<Value> {
         far.hangUp()
     }
 
-    @Test func `lost events are made good by reading the states anew`() async throws {
+    @Test func `lost events are made good by reading the states again`() async throws {
         let far = try Far()
         let truth = Truth([InputCode.phone: false])
         let device = try InputDevice(descriptor: far.near, codes: [.phone]) { truth.value }
@@ -77,7 +77,7 @@ private final class Truth<Value> {
         far.hangUp()
     }
 
-    @Test func `a device that goes away says so once`() async throws {
+    @Test func `the removal of a device is reported once`() async throws {
         let far = try Far()
         let device = try InputDevice(descriptor: far.near, codes: [.phone]) { nil }
         #expect(device.states == [.phone: false])
@@ -89,7 +89,7 @@ private final class Truth<Value> {
         #expect(ends == 1)
     }
 
-    @Test func `a line tells its level at the beginning and after each edge`() async throws {
+    @Test func `a line reports its level at the beginning and after each edge`() async throws {
         let far = try Far()
         let level = Truth(true)
         let line = try GPIOLine(descriptor: far.near) { level.value }
@@ -109,7 +109,7 @@ private final class Truth<Value> {
         far.hangUp()
     }
 
-    @Test func `a line that does not answer any more has gone`() async throws {
+    @Test func `a line that no longer answers counts as gone`() async throws {
         let far = try Far()
         let truth = Truth<Bool?>(true)
         let line = try GPIOLine(descriptor: far.near) { truth.value }
@@ -124,7 +124,7 @@ private final class Truth<Value> {
         far.hangUp()
     }
 
-    @Test func `nodes that cannot be opened are named, with what to do`() {
+    @Test func `errors of nodes that cannot be opened name them, with a remedy`() {
         #expect(throws: BoardInputError.missing(device: "/nonexistent", others: [])) {
             try InputDevice(path: "/nonexistent", codes: [.phone])
         }

@@ -26,7 +26,7 @@ enum Wire {
 }
 
 @Suite struct InputEventReaderTests {
-    @Test func `keys and switches are told apart, the rest is left out`() {
+    @Test func `keys and switches are distinguished, other events are left out`() {
         var reader = InputEventReader()
         // EV_REL, EV_MSC, a key that repeats itself.
         let others = Wire.event(2, 0, 5) + Wire.event(4, 4, 1) + Wire.phone(2)
@@ -71,7 +71,7 @@ enum Wire {
     }
 
     @Test(arguments: ["", "KEY_", "KEY_PHONEX", "169", "key:", "key:-1", "key:768", "lamp:3", "switch:1:2", "key: 3"])
-    func `anything else is no code`(text: String) {
+    func `invalid texts are no codes`(text: String) {
         #expect(InputCode(text) == nil)
     }
 }

@@ -11,11 +11,11 @@ import Testing
     ]
 
     @Test(arguments: commands)
-    func `a child's status is what a shell would say`(words: [String], status: Int32) async throws {
+    func `a child's status is the one that a shell reports`(words: [String], status: Int32) async throws {
         #expect(try await loop.run(words) == status)
     }
 
-    @Test func `what is no program cannot be started`() async throws {
+    @Test func `a missing program cannot be started`() async throws {
         let error = await #expect(throws: SystemError.self) { try await loop.run(["/nonexistent/program"]) }
         #expect(error == SystemError(call: "/nonexistent/program", code: ENOENT))
         await #expect(throws: SystemError.self) { try await loop.run([]) }
@@ -43,7 +43,7 @@ import Testing
         #expect([3, 128 + SIGUSR1].contains(try await end.value))
     }
 
-    @Test func `what a child says is collected, as far as it is wanted, with its status`() async throws {
+    @Test func `a child's output is collected up to the limit, with its status`() async throws {
         let script = "echo first; echo second >&2; cat; exit 5"
         let report = try await loop.run(["sh", "-c", script], within: .seconds(30), keeping: 1000)
         #expect(report.status == 5 && report.output == "first\nsecond\n" && !report.wasKilled)
@@ -53,19 +53,19 @@ import Testing
         #expect(cut.status == 6 && cut.output == "xxxxxxxxxx" && !cut.wasKilled)
     }
 
-    @Test func `a child that takes too long is killed, and what it has said is kept`() async throws {
+    @Test func `a child that takes too long is killed, and its output is kept`() async throws {
         let script = "echo begun; exec sleep 1000"
         let report = try await loop.run(["sh", "-c", script], within: .milliseconds(300), keeping: 1000)
         #expect(report.status == 137 && report.wasKilled)
         #expect(["begun\n", ""].contains(report.output))
     }
 
-    @Test func `a child that never stops writing does not keep the loop from its work`() async throws {
+    @Test func `a child that never stops writing does not block the loop`() async throws {
         let report = try await loop.run(["yes"], within: .seconds(2), keeping: 9)
         #expect(report.status == 137 && report.wasKilled && report.output == "y\ny\ny\ny\ny")
     }
 
-    @Test func `a grandchild that keeps the output open does not keep the report back`() async throws {
+    @Test func `a grandchild that keeps the output open does not delay the report`() async throws {
         let script = "sleep 1000 & echo $!; exit 0"
         let report = try await loop.run(["sh", "-c", script], within: .seconds(30), keeping: 1000)
         #expect(report.status == 0 && !report.wasKilled)
@@ -73,7 +73,7 @@ import Testing
         #expect(kill(grandchild, SIGKILL) == 0)
     }
 
-    @Test func `a value that no program could be started with is cut between two characters`() async throws {
+    @Test func `an overlong variable is cut between two characters`() async throws {
         let most = ControlLoop.longestVariable
         let script = "printf %s \"$NAME\" | wc -c; printf %s \"$SHORT\""
         let report = try await loop.run(
@@ -83,7 +83,7 @@ import Testing
         #expect(report.status == 0 && report.output == "\(most - 1)\né")
     }
 
-    @Test func `what cannot be started leaves nothing open`() async throws {
+    @Test func `a failed start leaves no descriptor open`() async throws {
         let before = try openDescriptors()
         let error = await #expect(throws: SystemError.self) {
             try await loop.run(["/nonexistent/program"], within: .seconds(1), keeping: 10)

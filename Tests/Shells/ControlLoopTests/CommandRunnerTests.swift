@@ -53,7 +53,7 @@ import Testing
         await runner.stop()
     }
 
-    @Test func `more than may wait are dropped`() async {
+    @Test func `commands beyond the limit are dropped`() async {
         let runner = runner(mostWaiting: 2)
         // One runs beside those that wait.
         #expect((0..<5).map { run(runner, "\($0)", "true") } == [true, true, true, false, false])
@@ -63,7 +63,7 @@ import Testing
         #expect(ends.all == ["0 0 ", "1 0 ", "2 0 ", "5 0 "])
     }
 
-    @Test func `one that takes too long is killed with what it started, and the next one runs`() async throws {
+    @Test func `a command that takes too long is killed with its children, and the next one runs`() async throws {
         let runner = runner(within: .milliseconds(300))
         #expect(run(runner, "slow", "sleep 1000 & echo $!; wait"))
         #expect(run(runner, "next", "true"))
@@ -82,7 +82,7 @@ import Testing
         return String(decoding: bytes.prefix(count), as: UTF8.self).contains(") Z ")
     }
 
-    @Test func `what cannot be started is told, and the next one runs`() async {
+    @Test func `a command that cannot be started is reported, and the next one runs`() async {
         let runner = runner()
         let isTaken = runner.run(["/nonexistent/hook"], in: "q", adding: [:]) { [ends] in ends.note("missing", $0) }
         #expect(isTaken)
@@ -91,7 +91,7 @@ import Testing
         #expect(ends.all == ["missing \(ENOENT)", "next 0 "])
     }
 
-    @Test func `stopping kills what runs, runs nothing that waits, and tells of neither`() async {
+    @Test func `stopping kills the running command, drops the waiting ones, and reports neither`() async {
         let runner = runner(within: .seconds(1000))
         for queue in ["a", "b"] {
             #expect(run(runner, "runs", in: queue, "sleep 1000"))

@@ -18,7 +18,7 @@ struct ControlLoopTests {
         #expect(inside)
     }
 
-    @Test func `jobs of one thread run in the order in which they came`() async {
+    @Test func `jobs of one thread run in the order of their arrival`() async {
         let mailbox = Mailbox<Int>()
         for index in 0..<1000 { Task { @ControlPlane in mailbox.put(index) } }
         #expect(await mailbox.take(1000) == Array(0..<1000))
@@ -122,7 +122,7 @@ struct ControlLoopTests {
         writer.cancel()
     }
 
-    @Test func `a source without interest is not told of a hang-up, and does not keep the loop busy`() async throws {
+    @Test func `a source without interest receives no hang-up, and does not keep the loop busy`() async throws {
         let (left, right) = try socketPair()
         defer { close(left) }
         let mailbox = Mailbox<Readiness>()
@@ -137,7 +137,7 @@ struct ControlLoopTests {
         source.cancel()
     }
 
-    @Test func `a source that is cancelled by another one's handler is not called any more`() async throws {
+    @Test func `a source that another source's handler cancels is not called any more`() async throws {
         let (left, right) = try socketPair()
         defer { closeAll(left, right) }
         let mailbox = Mailbox<String>()
@@ -153,7 +153,7 @@ struct ControlLoopTests {
         #expect(!calls.contains("second"))
     }
 
-    @Test func `a descriptor closed before its source is cancelled does no harm to the next one with its number`()
+    @Test func `a descriptor closed before its source is cancelled does not affect the next one with its number`()
         async throws
     {
         let (left, right) = try socketPair()
@@ -172,7 +172,7 @@ struct ControlLoopTests {
         #expect(old.elements.isEmpty)
     }
 
-    @Test func `a descriptor that cannot be waited for is refused with call and errno`() throws {
+    @Test func `an unwatchable descriptor is refused with call and errno`() throws {
         let file = open("/etc/passwd", O_RDONLY)
         defer { close(file) }
         #expect(throws: SystemError(call: "epoll_ctl", code: EPERM)) { try loop.add(file, .readable) { _ in } }

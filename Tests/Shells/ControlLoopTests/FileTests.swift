@@ -56,7 +56,7 @@ private final class Folder {
         }
     }
 
-    @Test func `a regular file is read up to the limit, and one that is longer is refused or cut`() throws {
+    @Test func `a regular file is read up to the limit, and a longer one is refused or cut`() throws {
         let folder = Folder()
         let file = try folder.make("tone", "0123456789")
         #expect(try ForeignFile.read(file, atMost: 10) == Array("0123456789".utf8))
@@ -96,7 +96,7 @@ private final class Folder {
         #expect(refusal(folder.path + "/none")?.what.hasSuffix("(ENOENT); accepted: a regular file") == true)
     }
 
-    @Test func `a link is followed out of a directory of one's own, and not out of one that others write to`() throws {
+    @Test func `a link is followed out of the user's own directory, and not out of one that others may write to`() throws {
         let folder = Folder()
         let shared = folder.makeShared()
         let file = try folder.make("tone", "tone")
@@ -120,7 +120,7 @@ private final class Folder {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct OwnFileTests {
-    @Test func `a file is for the program's user alone whatever the umask is, and its directory for the group`() throws
+    @Test func `a file is private to the program's user whatever the umask is, and its directory readable by the group`() throws
     {
         let folder = Folder()
         try folder.withMask(0) {
@@ -135,7 +135,7 @@ private final class Folder {
         #expect(folder.mode("state/group") == 0o640 && folder.mode("state/exact") == 0o644)
     }
 
-    @Test func `what is left under the temporary name, or was put there, is not written to`() throws {
+    @Test func `an existing file of the temporary name is not written to`() throws {
         let folder = Folder()
         let victim = try folder.make("victim", "untouched")
         let file = folder.path + "/file"
@@ -156,7 +156,7 @@ private final class Folder {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["file", "victim"])
     }
 
-    @Test func `what fails leaves the old file and nothing beside it`() throws {
+    @Test func `a failure leaves the old file and no other`() throws {
         let folder = Folder()
         let file = try folder.make("file", "old")
         mkdir(file + ".new", 0o700)
@@ -171,7 +171,7 @@ private final class Folder {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["directory", "file"])
     }
 
-    @Test func `lines are added to a file of one's own, and to no link and no file of others in a shared directory`()
+    @Test func `lines are appended to the user's own file, and to no link or foreign file in a shared directory`()
         throws
     {
         let folder = Folder()

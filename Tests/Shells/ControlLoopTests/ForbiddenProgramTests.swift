@@ -10,7 +10,7 @@ import Testing
         var process: pid_t = -1
     }
 
-    @Test func `a thread that has given up programs starts none, and works on`() {
+    @Test func `a thread that has given up programs starts none, and keeps working`() {
         var findings = Findings()
         withUnsafeMutablePointer(to: &findings) { findings in
             var thread = pthread_t()

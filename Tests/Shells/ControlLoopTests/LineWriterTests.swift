@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: ["pipe", "socket", "terminal"])
-    func `a reader that does not read is not waited for, and is told how many lines it has missed`(
+    func `a writer does not wait for a stuck reader, and later says how many lines were lost`(
         _ kind: String
     ) throws {
         let (reader, writer) = try ends(kind)
@@ -72,7 +72,7 @@ import Testing
         #expect(read(reader).split(whereSeparator: \.isNewline) == ["and again"])
     }
 
-    @Test func `a reader that has gone is nobody's loss`() throws {
+    @Test func `lines for a reader that has gone do not count as lost`() throws {
         let (reader, writer) = try socketPair()
         defer { close(writer) }
         close(reader)
@@ -97,7 +97,7 @@ import Testing
 }
 
 @Suite struct DetachTests {
-    @Test func `standard error is detached from those that share it, and never blocks`() throws {
+    @Test func `standard error is detached from processes that share it, and never blocks`() throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }

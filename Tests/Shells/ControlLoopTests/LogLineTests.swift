@@ -2,7 +2,7 @@ import ControlLoop
 import Testing
 
 @Suite struct LogLineTests {
-    @Test func `A log line is read as it was written, whatever is in it`() throws {
+    @Test func `A log line is read back unchanged, whatever it contains`() throws {
         let lines = [
             LogLine(level: "notice", module: "btcalld", message: "active"),
             LogLine(level: "error", module: "m", message: "two\nlines = ü", context: ["b": "1=2", "a": ""]),

@@ -12,7 +12,7 @@ struct PrintableTextTests {
         ("\u{200B}\u{FEFF}\u{E0041}\u{10FFFF}\u{FFFE}", #"\u{200B}\u{FEFF}\u{E0041}\u{10FFFF}\u{FFFE}"#),
         ("👩\u{200D}🔧❤\u{FE0F} می\u{200C}روم", "👩🔧❤ میروم"),
     ])
-    func `what would act on a terminal is shown escaped, and cleaned text stays as it is`(
+    func `characters that act on a terminal are shown escaped, and cleaned text stays the same`(
         _ text: String, _ expected: String
     ) {
         #expect(PrintableText.line(text) == expected)
@@ -43,7 +43,7 @@ struct PrintableTextTests {
         }
     }
 
-    @Test func `bytes that are no text are replaced, and documents keep their lines`() {
+    @Test func `invalid bytes are replaced, and documents keep their lines`() {
         #expect(PrintableText.line(bytes: [0x41, 0xFF, 0x0D]) == "A\u{FFFD}\\u{D}")
         #expect(PrintableText.document("a\n\tb\u{1B}\r\n") == "a\n\tb\\u{1B}\\u{D}\n")
         #expect(PrintableText.document(json: "{\n\"\u{9B}\u{202E}\"}") == "{\n\"\\u009b\\u202e\"}")

@@ -23,11 +23,11 @@ import Testing
         #expect(try #require(report["wakeups"].flatMap { Int($0) }) == 1)
     }
 
-    @Test func `a signal ends the process in good order`() throws {
+    @Test func `a signal ends the process in an orderly way`() throws {
         #expect(try Self.probe("signal") == ["signal": "\(SIGTERM)", "status": "0"])
     }
 
-    @Test func `without a descriptor to spare a listener waits without spinning, says so once, and goes on`() throws {
+    @Test func `without free descriptors a listener waits without spinning, logs it once, and continues`() throws {
         let report = try Self.probe("shortage")
         // It looked two or three times. One that spins takes all of the two seconds.
         #expect(try #require(report["busyMilliseconds"].flatMap { Int($0) }) < 200)

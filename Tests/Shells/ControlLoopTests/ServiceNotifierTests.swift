@@ -51,7 +51,7 @@ struct LogTests {
         #expect(socket.receive() == expected)
     }
 
-    @Test func `what others are called stays within its line, whatever it is and however long`() {
+    @Test func `foreign names stay within their line, whatever they contain and however long they are`() {
         let name = "Jabra\r\nerror btcalld: forged\u{2028}\u{1B}[2J\u{85}" + String(repeating: "x", count: 1_000_000)
         let event = LogEvent(
             level: .notice, message: "\(name) is connected", metadata: ["headset": "\(name)"], source: nil, file: "F",
@@ -82,13 +82,13 @@ struct LogTests {
         #expect(Logger.Level.allCases.map(\.priority) == [7, 7, 6, 5, 4, 3, 2])
     }
 
-    @Test func `without a journal, standard error`() {
+    @Test func `without a journal the log goes to standard error`() {
         #expect(LogDestination.detected == .standardError)
     }
 }
 
 struct SystemErrorTests {
-    @Test func `it names call, text and symbol`() {
+    @Test func `the description names call, text and symbol`() {
         #expect(
             SystemError(call: "connect", code: ECONNREFUSED).description
                 == "connect: Connection refused (ECONNREFUSED)")

@@ -24,7 +24,7 @@ struct SignalTests {
         Signal<Void>().send()
     }
 
-    @Test func `who subscribes while an event is sent hears the next one first`() {
+    @Test func `a subscriber added during an event receives the next one first`() {
         let signal = Signal<Int>()
         var course: [String] = []
         var hasSubscribed = false
@@ -39,7 +39,7 @@ struct SignalTests {
         #expect(course == ["a1", "a2", "b2"])
     }
 
-    @Test func `who cancels hears nothing more, also of the event that is being sent`() {
+    @Test func `a cancelled subscriber receives nothing more, not even the present event`() {
         let signal = Signal<Int>()
         var course: [String] = []
         var second: Signal<Int>.Subscription?
@@ -71,7 +71,7 @@ struct SignalTests {
         #expect(signal.subscriberCount == 0)
     }
 
-    @Test func `an owner is not retained, and is told nothing when it has gone`() {
+    @Test func `an owner is not retained, and receives nothing once it has gone`() {
         let signal = Signal<Int>()
         var listener: Listener? = Listener()
         weak let kept = listener
@@ -91,7 +91,7 @@ struct SignalTests {
         #expect(signal.subscriberCount == 0)
     }
 
-    @Test func `an event that a subscriber causes reaches all before the first one goes on`() {
+    @Test func `an event caused by a subscriber reaches all before the first event continues`() {
         let signal = Signal<Int>()
         var course: [String] = []
         signal.subscribe { number in

@@ -20,7 +20,7 @@ struct TimerQueueTests {
         #expect(orders == [1, 3, 2, 0, 4])
     }
 
-    @Test func `a timer that is not due stays`() {
+    @Test func `a timer that is not due stays in the queue`() {
         var queue = TimerQueue()
         let timer = timer(10, 0)
         queue.insert(timer)

@@ -4,7 +4,7 @@ import Testing
 @testable import ControlLoop
 
 @Suite @ControlPlane struct UnwatchedChildTests {
-    @Test func `a child that the kernel does not let be watched holds nobody up`() async throws {
+    @Test func `a child that the kernel cannot watch delays nobody`() async throws {
         let loop = ControlLoop.shared
         var child = pid_t()
         let words = ["sleep", "0.3"]

@@ -55,7 +55,7 @@ struct BusConnectionObjectTests {
         }
     }
 
-    @Test func `properties are read, one and all`() async throws {
+    @Test func `properties are read one by one and all together`() async throws {
         try await withModel { _, client, name in
             let get = try await client.call(name, "/m/one", properties, "Get", ["org.btcall.test.Model", "Volume"])
             #expect(get == [.variant(.uint32(7))])
@@ -77,7 +77,7 @@ struct BusConnectionObjectTests {
         }
     }
 
-    @Test func `every wrong call gets an error that says what was expected`() async throws {
+    @Test func `every invalid call gets an error that says what is expected`() async throws {
         try await withModel { _, client, name in
             let cases: [(String, String, String, [Value], String)] = [
                 ("/m/two", "org.btcall.test.Model", "Add", [], BusError.Name.unknownObject),
@@ -115,7 +115,7 @@ struct BusConnectionObjectTests {
         }
     }
 
-    @Test func `a property of a wrong type is our fault, and is left out of the others`() async throws {
+    @Test func `a property of a wrong type is our fault, and left out of GetAll`() async throws {
         try await PrivateBus.withConnections { server, client in
             server.export(
                 [
@@ -135,7 +135,7 @@ struct BusConnectionObjectTests {
         }
     }
 
-    @Test func `an object manager lists the objects below it and tells of those that come and go`() async throws {
+    @Test func `an object manager lists the objects below it and signals when they come and go`() async throws {
         try await withModel { server, client, name in
             let manager = "org.freedesktop.DBus.ObjectManager"
             let mailbox = Mailbox<[Value]>()
@@ -165,7 +165,7 @@ struct BusConnectionObjectTests {
         }
     }
 
-    @Test func `an object manager has the objects of its own interfaces, and tells of no others`() async throws {
+    @Test func `an object manager has only the objects with its own interfaces`() async throws {
         try await PrivateBus.withConnections { server, client in
             let name = try #require(server.uniqueName)
             let manager = "org.freedesktop.DBus.ObjectManager"
@@ -190,7 +190,7 @@ struct BusConnectionObjectTests {
         }
     }
 
-    @Test func `introspection describes the object and the way to others`() async throws {
+    @Test func `introspection describes the object and its children`() async throws {
         try await withModel { _, client, name in
             func xml(_ path: String) async throws -> String {
                 try await client.call(name, path, "org.freedesktop.DBus.Introspectable", "Introspect").first?
@@ -241,7 +241,7 @@ struct BusConnectionObjectTests {
         String(#filePath.dropLast("BusConnectionObjectTests.swift".count)) + "Fixtures/foreign.py"
 
     @Test(.enabled(if: hasPython, "python3-dbus is not installed"))
-    func `python-dbus as a client finds our object as it should be`() async throws {
+    func `python-dbus as a client can use our object`() async throws {
         try await PrivateBus.with { bus in
             let server = try BusConnection(bus.address)
             defer { server.close() }
@@ -269,7 +269,7 @@ struct BusConnectionObjectTests {
     }
 
     @Test(.enabled(if: hasPython, "python3-dbus is not installed"))
-    func `python-dbus as a server is called, answers and signals`() async throws {
+    func `python-dbus as a server receives calls, answers and signals`() async throws {
         try await PrivateBus.with { bus in
             let client = try BusConnection(bus.address)
             defer { client.close() }

@@ -36,7 +36,7 @@ struct BusConnectionSignalTests {
         }
     }
 
-    @Test func `a subscription gets what its rule says and nothing else`() async throws {
+    @Test func `a subscription receives only signals that match its rule`() async throws {
         try await PrivateBus.withConnections { sender, receiver in
             let mailbox = Mailbox<String>()
             receiver.subscribe(path: "/a") { mailbox.put("path \($0.path)") }
@@ -52,7 +52,7 @@ struct BusConnectionSignalTests {
         }
     }
 
-    @Test func `only the owner of a well-known name speaks for it`() async throws {
+    @Test func `only signals of a well-known name's owner are delivered`() async throws {
         try await PrivateBus.withConnections { sender, receiver in
             let mailbox = Mailbox<String>()
             try await sender.requestName("org.btcall.test.Name")
@@ -87,7 +87,7 @@ struct BusConnectionSignalTests {
 
     // MARK: Names
 
-    @Test func `a watched name tells its owner first and then each change`() async throws {
+    @Test func `a watched name reports its owner first and then each change`() async throws {
         try await PrivateBus.withConnections { owner, watcher in
             let mailbox = Mailbox<String?>()
             watcher.watchName("org.btcall.test.Name") { mailbox.put($0) }
@@ -105,7 +105,7 @@ struct BusConnectionSignalTests {
         }
     }
 
-    @Test func `a name that is taken is refused, naming owner and process`() async throws {
+    @Test func `a taken name is refused, naming owner and process`() async throws {
         try await PrivateBus.withConnections { first, second in
             try await first.requestName("org.btcall.test.Name")
             try await first.requestName("org.btcall.test.Name")
@@ -132,7 +132,7 @@ struct BusConnectionSignalTests {
 
     // MARK: The bus leaves and comes back
 
-    @Test func `after a restart of the bus names, objects, subscriptions and watches are as before`() async throws {
+    @Test func `names, objects, subscriptions and watches are restored after a restart of the bus`() async throws {
         try await PrivateBus.with { bus in
             let (server, client) = (try BusConnection(bus.address), try BusConnection(bus.address))
             defer {

@@ -42,7 +42,7 @@ private func name(_ bus: BusConnection) throws -> String { try #require(bus.uniq
 
 @Suite @ControlPlane
 struct BusConnectionCallTests {
-    @Test func `a call gives the peer's answer`() async throws {
+    @Test func `a call returns the peer's answer`() async throws {
         try await PrivateBus.withConnections { server, client in
             exportEcho(on: server)
             let reply = try await client.call(try name(server), echoPath, echoName, "Echo", [.variant("hello")])
@@ -51,7 +51,7 @@ struct BusConnectionCallTests {
     }
 
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
-    func `random values of random types come back as they were sent`(seed: UInt64) async throws {
+    func `random values of random types come back unchanged`(seed: UInt64) async throws {
         try await PrivateBus.withConnections { server, client in
             exportEcho(on: server)
             var random = SeededGenerator(seed: seed)
@@ -65,7 +65,7 @@ struct BusConnectionCallTests {
         }
     }
 
-    @Test func `an error that the handler throws reaches the caller with name and text`() async throws {
+    @Test func `an error thrown by the handler reaches the caller with name and text`() async throws {
         try await PrivateBus.withConnections { server, client in
             exportEcho(on: server)
             let error = await #expect(throws: BusError.self) {
@@ -92,7 +92,7 @@ struct BusConnectionCallTests {
         }
     }
 
-    @Test func `a call without an answer ends at its time-out`() async throws {
+    @Test func `a call without an answer ends at its timeout`() async throws {
         try await PrivateBus.withConnections { server, client in
             exportEcho(on: server)
             let start = ControlLoop.now
@@ -121,7 +121,7 @@ struct BusConnectionCallTests {
         }
     }
 
-    @Test func `what no message can carry is refused before it is sent`() async throws {
+    @Test func `invalid names and values are refused before they are sent`() async throws {
         try await PrivateBus.with { bus in
             let client = try BusConnection(bus.address)
             defer { client.close() }
@@ -160,7 +160,7 @@ struct BusConnectionCallTests {
         }
     }
 
-    @Test func `a destination that nobody has is an error`() async throws {
+    @Test func `a destination without an owner is an error`() async throws {
         try await PrivateBus.with { bus in
             let client = try BusConnection(bus.address)
             defer { client.close() }
@@ -185,7 +185,7 @@ struct BusConnectionCallTests {
         }
     }
 
-    @Test func `a descriptor goes there and back, and the copies are closed`() async throws {
+    @Test func `a descriptor is passed there and back, and the copies are closed`() async throws {
         try await PrivateBus.withConnections { server, client in
             exportEcho(on: server)
             var ends: [Int32] = [0, 0]

@@ -31,7 +31,7 @@ import Testing
         #expect(queue.takeTurn(3, perSender: 10) == [])
     }
 
-    @Test func `one sender has no more than its share of a turn, also when it is alone`() {
+    @Test func `one sender has no more than its share of a turn, even when it is alone`() {
         var queue = queue()
         _ = fill(&queue, "a", 5)
         #expect(queue.takeTurn(10, perSender: 2) == ["a1", "a2"])
@@ -40,7 +40,7 @@ import Testing
         #expect(queue.isWaiting("a") && !queue.isWaiting("b"))
     }
 
-    @Test func `a sender whose line is full is refused, and nobody else is`() {
+    @Test func `only a sender whose queue is full is refused`() {
         var queue = queue(perSender: 3)
         #expect(fill(&queue, "a", 10) == 3)
         #expect(!queue.hasRoom(for: "a"))
@@ -50,7 +50,7 @@ import Testing
         #expect(queue.hasRoom(for: "a"))
     }
 
-    @Test func `many senders that fill their lines leave room for one that comes later`() {
+    @Test func `many senders that fill their queues leave room for a later one`() {
         var queue = queue(perSender: 1000, total: 1000, guaranteed: 5)
         var accepted = 0
         for sender in 1...300 { accepted += fill(&queue, "flood\(sender) ", 1000) }
@@ -60,7 +60,7 @@ import Testing
         #expect(queue.takeTurn(2, perSender: 2).first == "flood1 1")
     }
 
-    @Test func `a long element counts as several, and what is taken makes room for as many`() {
+    @Test func `a long element counts as several, and taking it makes room for as many`() {
         var queue = queue(perSender: 10)
         var taken: [Bool] = []
         taken.append(queue.add("long", cost: 8, from: "a"))
@@ -74,7 +74,7 @@ import Testing
         #expect(queue.isEmpty && queue.hasRoom(for: "a"))
     }
 
-    @Test func `what must not be refused is appended also to a full line, in its order`() {
+    @Test func `an element that must not be refused is appended even to a full queue, in order`() {
         var queue = queue(perSender: 1)
         #expect(fill(&queue, "a", 2) == 1)
         queue.append("reply", cost: 1, from: "a")
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func `at random, everything that was accepted comes out once, each sender's in order`(seed: UInt64) {
+    func `with random input every accepted element comes out once, in its sender's order`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var queue = queue(perSender: 20, total: 60)
         var accepted: [String: [Int]] = [:]

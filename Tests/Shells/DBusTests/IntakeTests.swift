@@ -70,7 +70,7 @@ struct IntakeTests {
         }
     }
 
-    @Test func `a question that wants no reply is dropped, and what is to be done without one is done`() async throws {
+    @Test func `a query without a reply is dropped, and a command without a reply is carried out`() async throws {
         try await with { server, address, counter in
             server.exportObjectManager(at: "/org/btcall")
             let client = try BusConnection(address)
@@ -91,7 +91,7 @@ struct IntakeTests {
         }
     }
 
-    @Test func `a flood of one client is not done before another client's call`() async throws {
+    @Test func `a flood of one client does not delay another client's call`() async throws {
         try await with { server, address, counter in
             let (flood, other) = (try BusConnection(address), try BusConnection(address))
             defer {
@@ -110,7 +110,7 @@ struct IntakeTests {
         }
     }
 
-    @Test func `a client whose line is full is told so, and another one is not`() async throws {
+    @Test func `a client whose queue is full is refused, and another client is not`() async throws {
         try await with { server, address, counter in
             let (flood, other) = (try BusConnection(address), try BusConnection(address))
             defer {
@@ -156,7 +156,7 @@ struct IntakeTests {
         }
     }
 
-    @Test func `calls that want no reply are not among those that wait`() async throws {
+    @Test func `calls without a reply do not count as waiting`() async throws {
         try await with { server, address, _ in
             let client = try BusConnection(address)
             defer { client.close() }
@@ -205,7 +205,7 @@ struct IntakeTests {
         }
     }
 
-    @Test func `descriptors for a method that takes none are refused at once`() async throws {
+    @Test func `descriptors for a method without descriptors are refused at once`() async throws {
         try await with { server, address, _ in
             let client = try BusConnection(address)
             defer { client.close() }
@@ -219,7 +219,7 @@ struct IntakeTests {
         }
     }
 
-    @Test func `an answer with all objects is given again until something changes`() async throws {
+    @Test func `an answer with all objects is reused until something changes`() async throws {
         try await with { server, address, counter in
             server.exportObjectManager(at: "/org/btcall", answerAge: .seconds(60))
             let (client, other) = (try BusConnection(address), try BusConnection(address))
@@ -244,7 +244,7 @@ struct IntakeTests {
         }
     }
 
-    @Test func `what is confidential is read by those who may, and left out or refused for others`() async throws {
+    @Test func `confidential properties are readable for permitted programs, and left out or refused for others`() async throws {
         try await with { server, address, _ in
             server.exportObjectManager(at: "/org/btcall", answerAge: .seconds(60))
             let (reader, other) = (try BusConnection(address), try BusConnection(address))
@@ -280,7 +280,7 @@ struct IntakeTests {
         }
     }
 
-    @Test func `signals name what is confidential without its value`() async throws {
+    @Test func `signals name confidential properties without their values`() async throws {
         try await with { server, address, counter in
             server.exportObjectManager(at: "/org/btcall")
             server.readers = ConfidentialReaders("nobody") { _ in false }
@@ -301,7 +301,7 @@ struct IntakeTests {
         }
     }
 
-    @Test func `the bus says once who a client is`() async throws {
+    @Test func `the bus is asked once for a client's credentials`() async throws {
         try await with { server, address, _ in
             let client = try BusConnection(address)
             defer { client.close() }

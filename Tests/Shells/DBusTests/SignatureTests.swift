@@ -16,7 +16,7 @@ struct SignatureTests {
             "é",
             "s\0", "a{}",
         ])
-    func `an invalid signature is refused, not trapped on`(text: String) {
+    func `an invalid signature is refused without a trap`(text: String) {
         #expect(throws: BusError.self) { try Signature(text) }
     }
 
@@ -33,7 +33,7 @@ struct SignatureTests {
     }
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func `random texts are judged as libdbus judges them`(seed: UInt64) {
+    func `random texts are judged as by libdbus`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let letters = Array("ybnqiuxtdsoghva{}()aaa(((){sv}e")
         for _ in 0..<5000 {

@@ -4,7 +4,7 @@ import Testing
 @testable import DBus
 
 struct ValueTests {
-    @Test func `a property dictionary is made, sorted, and looked up through its variants`() {
+    @Test func `a property dictionary is sorted, and looked up through its variants`() {
         let value = Value.vardict(["b": .uint32(7), "a": "text", "c": .variant(.variant(true))])
         #expect(value.typeSignature == "a{sv}")
         #expect(value.entries?.map(\.key) == ["a", "b", "c"])
@@ -45,7 +45,7 @@ struct ValueTests {
         #expect(close(descriptor) == 0)
     }
 
-    @Test func `addresses are read from their words`() {
+    @Test func `addresses are parsed from their text`() {
         #expect(BusAddress("system") == .system)
         #expect(BusAddress("session") == .session)
         #expect(BusAddress("unix:path=/x") == .address("unix:path=/x"))
@@ -53,7 +53,7 @@ struct ValueTests {
         #expect(BusAddress("") == nil)
     }
 
-    @Test func `a match rule quotes what needs it`() throws {
+    @Test func `a match rule quotes apostrophes`() throws {
         let rule = MatchRule(sender: "a.b", pathNamespace: "/a", member: "C", argument0: "it's")
         #expect(rule.text == #"type='signal',sender='a.b',path_namespace='/a',member='C',arg0='it'\''s'"#)
         try rule.check()
@@ -74,7 +74,7 @@ struct ValueTests {
             ("/a", "/", true), ("/", "/", false), ("/a/b", "/a", true), ("/ab", "/a", false), ("/a", "/a", false),
             ("/a", "/a/b", false),
         ])
-    func `a path is below another one only by whole names`(path: String, root: String, expected: Bool) {
+    func `a path is below another one only by whole components`(path: String, root: String, expected: Bool) {
         #expect(ObjectTree.isBelow(path, root) == expected)
     }
 }
