@@ -278,7 +278,7 @@ package struct MediaLink: Sendable {
 
     /// Handles the engine's refusal of the stream.
     package mutating func routeRefused() -> [Action] {
-        guard case .used(.route, let isDead) = state else { return finish([.fault("an unexpected refusal by the engine")]) }
+        guard case .used(.route, let isDead) = state else { return finish([.fault("an unexpected refusal")]) }
         state = .held(isDead: isDead)
         request = .none
         return finish([.report(.failed)] + step())
