@@ -6,11 +6,11 @@ import Testing
 
 @testable import BTCallCommand
 
-/// Every command of btcall that a page, a manual or an example shows is one that the program takes.
+/// Checks that the program accepts every btcall command on a page, in a manual or in an example.
 @Suite struct PagesTests {
     private static let root = URL(filePath: #filePath).appending(path: "../../../..").standardized
 
-    /// Pages of changes name verbs as they were.
+    /// Leaves out pages of changes, which use old names of verbs.
     private static func files() throws -> [String] {
         let folders = ["", "dbus", "man", "udev", "etc", "Examples", "Sources/Client/BTCall/BTCall.docc"]
         // Files have a suffix, folders have none.
@@ -34,7 +34,7 @@ import Testing
         return file.hasPrefix("etc/") ? .configuration : .script
     }
 
-    /// What is wrong with a command; nil when the program takes it, or when it only names a verb.
+    /// The error in a command; nil when the program accepts it, or when it only names a verb.
     static func mistake(in words: [String]) -> String? {
         if words.isEmpty || words == ["--version"] || words == ["--help"] || LaptopVerbs.verb(of: words) != nil {
             return nil
@@ -73,7 +73,7 @@ import Testing
         #expect(count > 150, "\(count)")
     }
 
-    @Test func `Commands are found in code and in tables, and nothing else is taken for one`() {
+    @Test func `Commands are found in code and in tables, and nowhere else`() {
         let page = """
             Prose about btcall status. `btcall mute on\\|off`, `sudo btcall setup`, and
             `btcall prefer DEVICE -- COMMAND…`.
