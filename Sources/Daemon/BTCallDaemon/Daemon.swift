@@ -76,8 +76,8 @@ package final class Daemon {
     private var sleepMonitor: SleepMonitor?
 
     /// - Parameters:
-    /// - registry: the mirror of BlueZ on the same bus.
-    /// - outside: sound cards and voice links.
+    ///   - registry: the mirror of BlueZ on the same bus.
+    ///   - outside: sound cards and voice links.
     /// - Throws: `DaemonError` when the audio engine does not start.
     package init(
         configuration base: Configuration, bus: BusConnection, registry: DeviceRegistry, outside: Outside,

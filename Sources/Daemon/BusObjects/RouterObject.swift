@@ -22,11 +22,11 @@ package final class RouterObject {
     let notes: @ControlPlane () -> [String]
 
     /// - Parameters:
-    /// - describe: the devices, with the headsets' own data (names, batteries, codecs).
-    /// - codec: the codec of a headset's open link.
-    /// - onPreference: called when the preferred or the default device was set.
-    /// - notes: the board's additions to an explanation.
-    /// - changes: sent when the result of `describe` may have changed.
+    ///   - describe: the devices, with the headsets' own data (names, batteries, codecs).
+    ///   - codec: the codec of a headset's open link.
+    ///   - onPreference: called when the preferred or the default device was set.
+    ///   - notes: the board's additions to an explanation.
+    ///   - changes: sent when the result of `describe` may have changed.
     package init(
         bus: BusConnection, router: any RouteDeciding, interruptions: Interruptions,
         describe: @escaping @ControlPlane () -> [DeviceDescription],

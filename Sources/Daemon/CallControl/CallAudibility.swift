@@ -29,8 +29,8 @@ package final class CallAudibility {
     private var isStopped = false
 
     /// - Parameters:
-    /// - hasLocalDevices: whether the configuration has sections for devices of the board.
-    /// - patience: how long a device has to be missing before the problem is raised.
+    ///   - hasLocalDevices: whether the configuration has sections for devices of the board.
+    ///   - patience: how long a device has to be missing before the problem is raised.
     package init(
         calls: CallDirectory, quality: CallQualityMonitor, router: any RouteDeciding, hasLocalDevices: Bool,
         patience: Duration, problems: ProblemList

@@ -30,8 +30,8 @@ extension CallDirectory {
     /// Asks a provider to dial.
     ///
     /// - Parameters:
-    /// - provider: name of the provider to ask; nil lets the address's scheme and the table choose.
-    /// - options: media of the call; empty: the configuration's audio, and no video.
+    ///   - provider: name of the provider to ask; nil lets the address's scheme and the table choose.
+    ///   - options: media of the call; empty: the configuration's audio, and no video.
     package func place(
         _ number: String, provider: String?, _ options: MediaOptions = MediaOptions()
     ) async throws(APIError) -> CallRecord {
@@ -54,7 +54,7 @@ extension CallDirectory {
     }
 
     /// - Parameters:
-    /// - context: details beside the number, for the call that a request to dial creates.
+    ///   - context: details beside the number, for the call that a request to dial creates.
     ///   - completion: called once, possibly before this returns.
     /// - Returns: the call that a request to dial creates.
     @discardableResult

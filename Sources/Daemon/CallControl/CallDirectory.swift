@@ -84,10 +84,10 @@ package final class CallDirectory {
     package let contacts: ContactResolvers
 
     /// - Parameters:
-    /// - audio: creates the audio of calls; nil: no call has audio.
-    /// - tones: plays the tones for calls that could not be made; nil: none.
-    /// - deadline: how long a provider may take to carry out a request.
-    /// - contactBudget: how long a contact resolver may take to find a caller.
+    ///   - audio: creates the audio of calls; nil: no call has audio.
+    ///   - tones: plays the tones for calls that could not be made; nil: none.
+    ///   - deadline: how long a provider may take to carry out a request.
+    ///   - contactBudget: how long a contact resolver may take to find a caller.
     package init(
         bus: BusConnection, audio: (any CallAudioExchange)?, tones: CallTones?, deadline: Duration,
         contactBudget: Duration = .milliseconds(500), logger: Logger
@@ -280,7 +280,7 @@ package final class CallDirectory {
         _ step: ProviderAction, _ provider: any CallOwner, _ action: ProviderActionID
     ) async throws(APIError) {
         func known(_ id: CallID) throws(APIError) -> CallRecord {
-            guard let record = record(id) else { throw APIError(.noSuchCall, "the call ended meanwhile") }
+            guard let record = record(id) else { throw APIError(.noSuchCall, "the call has ended meanwhile") }
             return record
         }
         func path(_ id: CallID) throws(APIError) -> String { try known(id).path }

@@ -28,9 +28,9 @@ package final class CallJournal {
     private var isTorn = false
 
     /// - Parameters:
-    /// - path: absolute; created when it does not exist, but its directory is not.
+    ///   - path: absolute; created when it does not exist, but its directory is not.
     ///   - withNumbers: writes the other party's number and name.
-    /// - limitKiB: the size at which the file is renamed and a new one started; 0: never.
+    ///   - limitKiB: the size at which the file is renamed and a new one started; 0: never.
     package init(path: String, withNumbers: Bool, limitKiB: Int = 0, problems: ProblemList) {
         self.path = path
         self.withNumbers = withNumbers

@@ -25,8 +25,8 @@ package final class CallLog {
     private let problems: ProblemList
 
     /// - Parameters:
-    /// - file: nil keeps nothing over a restart.
-    /// - withNumbers: whether the file has the other party's number and name.
+    ///   - file: nil keeps nothing over a restart.
+    ///   - withNumbers: whether the file has the other party's number and name.
     package init(
         file: CallLogFile?, withNumbers: Bool, writer: StateWriter, problems: ProblemList, logger: Logger
     ) {

@@ -48,9 +48,9 @@ package final class CallQualityMonitor {
     private var terminal: (identifier: UInt32, reading: LinkQuality, at: Instant)?
 
     /// - Parameters:
-    /// - interval: time between two readings.
-    /// - window: period covered by the recent quality.
-    /// - patience: how long an application may exchange nothing before the quality counts as unknown.
+    ///   - interval: time between two readings.
+    ///   - window: period covered by the recent quality.
+    ///   - patience: how long an application may exchange nothing before the quality counts as unknown.
     package init(
         graph: AudioGraph, calls: CallDirectory, interval: Duration, window: Duration, patience: Duration
     ) {

@@ -86,8 +86,8 @@ package final class CallTaps {
     /// Opens a copy of a call; with consent `ask`, waits until a client allows it.
     ///
     /// - Parameters:
-    /// - path: the call's object path.
-    /// - busName: bus name of the program that records.
+    ///   - path: the call's object path.
+    ///   - busName: bus name of the program that records.
     /// - Throws: `noSuchCall`; `accessDenied` without consent; `wrongState` when there are too many taps, in total or of
     ///   this program.
     package func open(

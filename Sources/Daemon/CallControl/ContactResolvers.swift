@@ -37,8 +37,8 @@ package final class ContactResolvers {
     private var resolvers: [AskedProgram] = []
 
     /// - Parameters:
-    /// - budget: the longest that an incoming call waits.
-    /// - patience: how long an answer is still accepted.
+    ///   - budget: the longest that an incoming call waits.
+    ///   - patience: how long an answer is still accepted.
     package init(bus: BusConnection, budget: Duration, patience: Duration, logger: Logger) {
         self.bus = bus
         self.budget = budget

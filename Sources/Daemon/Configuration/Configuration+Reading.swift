@@ -35,7 +35,7 @@ extension Configuration {
 
     /// - Parameters:
     ///   - text: the contents of a file.
-    /// - name: name of the file in messages.
+    ///   - name: name of the file in messages.
     package init(text: String, name: String) throws(ConfigurationError) {
         let (configuration, mistakes) = Self.reading(
             try ConfigurationReader.contents(ofText: text, name: name), file: name)

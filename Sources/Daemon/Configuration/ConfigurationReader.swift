@@ -87,7 +87,7 @@ package enum ConfigurationReader {
 
     /// - Parameters:
     ///   - text: the contents of a configuration file.
-    /// - name: name of the file in messages.
+    ///   - name: name of the file in messages.
     package static func entries(ofText text: String, name: String) throws(ConfigurationError) -> [ConfigurationEntry] {
         try entries(contents(ofText: text, name: name))
     }

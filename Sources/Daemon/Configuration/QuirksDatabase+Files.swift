@@ -7,8 +7,8 @@ extension QuirksDatabase {
     /// Reads both files of a configuration.
     ///
     /// - Parameters:
-    /// - shipped: path of the shipped file; nil: none. A missing file is accepted at the default path only.
-    /// - overlay: path of the administrator's file, in the same way.
+    ///   - shipped: path of the shipped file; nil: none. A missing file is accepted at the default path only.
+    ///   - overlay: path of the administrator's file, in the same way.
     /// - Throws: `ConfigurationError` for a file that cannot be read or has a mistake.
     package static func load(shipped: String?, overlay: String?) throws(ConfigurationError) -> QuirksDatabase {
         let (database, mistakes) = loading(shipped: shipped, overlay: overlay)

@@ -11,7 +11,7 @@ extension QuirksDatabase {
     ///
     /// - Parameters:
     ///   - bytes: the whole file.
-    /// - file: name of the file in messages and explanations.
+    ///   - file: name of the file in messages and explanations.
     /// - Throws: `ConfigurationError` for the first mistake, with its line.
     package init(
         parsing bytes: [UInt8], file: String, origin: QuirkRow.Origin = .shipped

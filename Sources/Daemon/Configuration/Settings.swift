@@ -26,9 +26,9 @@ package final class Settings {
     private let writer: StateWriter?
 
     /// - Parameters:
-    /// - base: the configuration at the start of the daemon.
-    /// - kept: values set at run time before the start, by name.
-    /// - writer: writes the values to disk; nil: they are not stored.
+    ///   - base: the configuration at the start of the daemon.
+    ///   - kept: values set at run time before the start, by name.
+    ///   - writer: writes the values to disk; nil: they are not stored.
     package init(base: Configuration, kept: [String: String], writer: StateWriter? = nil) {
         self.base = base
         self.writer = writer
@@ -80,8 +80,8 @@ package final class Settings {
     /// Sets a key until it is reset.
     ///
     /// - Parameters:
-    /// - name: section and key: `routing.exclude`.
-    /// - value: as written in the file.
+    ///   - name: section and key: `routing.exclude`.
+    ///   - value: as written in the file.
     /// - Throws: `invalidArgument` for an invalid name or value, `notSupported` for a key that only the file sets; nothing
     ///   is changed then.
     package func set(_ name: String, _ value: String) throws(APIError) {

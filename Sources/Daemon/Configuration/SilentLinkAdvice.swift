@@ -11,10 +11,10 @@ package enum SilentLinkAdvice {
     ]
 
     /// - Parameters:
-    /// - controller: name, such as `hci0`.
-    /// - maker: its company number; nil: unknown.
-    /// - isHeard: whether other links through it had audio.
-    /// - isRouted: whether it has confirmed to send voice to the host.
+    ///   - controller: name, such as `hci0`.
+    ///   - maker: its company number; nil: unknown.
+    ///   - isHeard: whether other links through it had audio.
+    ///   - isRouted: whether it has confirmed to send voice to the host.
     package static func text(
         controller: String, maker: Int?, isHeard: Bool, wish: VoiceRoutingWish, isRouted: Bool
     ) -> String {

@@ -18,8 +18,8 @@ package struct StateSections: Sendable {
     /// Reads the file; an absent file is empty.
     ///
     /// - Parameters:
-    /// - key: the headset whose section an entry is in.
-    /// - memory: the initial memory of a headset; its entries are added to it.
+    ///   - key: the headset whose section an entry is in.
+    ///   - memory: the initial memory of a headset; its entries are added to it.
     /// - Throws: `ConfigurationError` for a file that cannot be read (edited by hand, or damaged).
     package func load<Key: Hashable, Memory>(
         key: (ConfigurationEntry) throws(ConfigurationError) -> Key, into memory: Memory,

@@ -44,9 +44,9 @@ package final class StateWriter {
     private var settlers: [(number: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
 
     /// - Parameters:
-    /// - pause: time between two attempts after a failure.
-    /// - isImmediate: writes in the caller's thread, before `write` returns.
-    /// - replace: replaced by tests; called in another thread.
+    ///   - pause: time between two attempts after a failure.
+    ///   - isImmediate: writes in the caller's thread, before `write` returns.
+    ///   - replace: replaced by tests; called in another thread.
     package nonisolated init(
         pause: Duration = StateWriter.pause, isImmediate: Bool = false,
         replace: @escaping Replacement = { file, text in

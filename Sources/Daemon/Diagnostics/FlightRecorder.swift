@@ -29,8 +29,8 @@ package final class FlightRecorder {
     private let wallClock: @ControlPlane () -> WallClock
 
     /// - Parameters:
-    /// - version: the program's version, for files.
-    /// - recording: an empty recording; a test may give it other limits.
+    ///   - version: the program's version, for files.
+    ///   - recording: an empty recording; a test may give it other limits.
     package init(
         version: String, recording: RoutingRecording = RoutingRecording(),
         wallClock: @escaping @ControlPlane () -> WallClock = { WallClock.now }
@@ -89,8 +89,8 @@ package final class FlightRecorder {
     /// The events and decisions as a scenario file for `btcall-lab replay`; nil before the first event.
     ///
     /// - Parameters:
-    /// - title: the incident in words for people.
-    /// - segmentCount: number of the newest segments to include; nil: all.
+    ///   - title: the incident in words for people.
+    ///   - segmentCount: number of the newest segments to include; nil: all.
     package func incident(
         title: String, includingAddresses: Bool = false, last segmentCount: Int? = nil
     ) -> String? {

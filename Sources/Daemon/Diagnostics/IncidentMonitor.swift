@@ -24,8 +24,8 @@ package final class IncidentMonitor {
     package private(set) var count = 0
 
     /// - Parameters:
-    /// - files: where files are kept; nil keeps none.
-    /// - delay: time before a file is written, so that the reaction to the incident is part of it and is not held up by it.
+    ///   - files: where files are kept; nil keeps none.
+    ///   - delay: time before a file is written, so that the reaction to the incident is part of it and is not held up by it.
     package init(recorder: FlightRecorder, files: IncidentFiles?, delay: Duration, logger: Logger) {
         self.recorder = recorder
         self.files = files

@@ -83,7 +83,7 @@ extension DaemonTests {
                 await expect(.noSuchProvider, "no registered provider can dial", "start the telephony application") {
                     () throws(BridgeError) in _ = try await calls.place("1")
                 }
-                await expect(.wrongState, "no call to mute", "when a call is there") { () throws(BridgeError) in
+                await expect(.wrongState, "no call to mute", "mute it during a call") { () throws(BridgeError) in
                     try await calls.setMuted(true)
                 }
                 await expect(.wrongState, "no active call", "with a held one beside it") { () throws(BridgeError) in

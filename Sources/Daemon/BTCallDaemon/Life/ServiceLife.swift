@@ -18,8 +18,8 @@ package final class ServiceLife {
     private var timer: Timer?
 
     /// - Parameters:
-    /// - progress: the current progress of the real-time thread.
-    /// - status: the line that `systemctl status` shows.
+    ///   - progress: the current progress of the real-time thread.
+    ///   - status: the line that `systemctl status` shows.
     package init(
         notifier: ServiceNotifier, progress: @escaping @ControlPlane () -> WatchdogKeeper.Progress,
         status: @escaping @ControlPlane () -> String, logger: Logger

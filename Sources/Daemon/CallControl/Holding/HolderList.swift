@@ -22,8 +22,8 @@ package final class HolderList<Claim> {
     private var lastIdentifier: UInt64 = 0
 
     /// - Parameters:
-    /// - limit: the most holders at once; each costs a descriptor.
-    /// - limitPerClient: the most for one program, so that it does not keep all others out.
+    ///   - limit: the most holders at once; each costs a descriptor.
+    ///   - limitPerClient: the most for one program, so that it does not keep all others out.
     package init(limit: Int = 64, limitPerClient: Int = 16) {
         self.limit = limit
         self.limitPerClient = limitPerClient

@@ -45,9 +45,9 @@ package final class Interruptions {
     /// Begins an interruption that lasts until the descriptor is closed.
     ///
     /// - Parameters:
-    /// - source: a name for people and logs, 1 to 64 printable bytes.
-    /// - resumes: whether calls get the audio back when it ends.
-    /// - busName: bus name of the program that interrupts.
+    ///   - source: a name for people and logs, 1 to 64 printable bytes.
+    ///   - resumes: whether calls get the audio back when it ends.
+    ///   - busName: bus name of the program that interrupts.
     /// - Throws: `invalidArgument` for an invalid source; the errors of `HolderList`.
     package func begin(_ source: String, resumes: Bool, of busName: String) throws(APIError) -> PassedDescriptor {
         guard (1...64).contains(source.utf8.count), source.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {

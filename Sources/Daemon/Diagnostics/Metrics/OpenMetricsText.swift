@@ -24,8 +24,8 @@ package struct OpenMetricsText: Sendable {
     /// Begins a family, to which the following samples belong.
     ///
     /// - Parameters:
-    /// - name: without the suffix of its kind; ends with `_` and the unit, if it has one.
-    /// - help: its meaning in one line.
+    ///   - name: without the suffix of its kind; ends with `_` and the unit, if it has one.
+    ///   - help: its meaning in one line.
     package mutating func begin(_ name: String, _ kind: Kind, unit: String? = nil, _ help: String) {
         family = name + kind.suffix
         body += "# TYPE \(name) \(kind.rawValue)\n"

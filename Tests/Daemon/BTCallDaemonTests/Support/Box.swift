@@ -45,12 +45,12 @@ final class Box {
     /// Runs a test with a box and shuts it down afterwards.
     ///
     /// - Parameters:
-    /// - rules: additional rules of the bus's policy.
-    /// - policies: additional `<policy>` elements.
-    /// - isBlueZRunning: whether bluetoothd runs when the daemon starts.
-    /// - board: nil: no jacks, hooks and mixers.
-    /// - prepare: runs before the daemon starts.
-    /// - outside: changes the other parts of the daemon's environment.
+    ///   - rules: additional rules of the bus's policy.
+    ///   - policies: additional `<policy>` elements.
+    ///   - isBlueZRunning: whether bluetoothd runs when the daemon starts.
+    ///   - board: nil: no jacks, hooks and mixers.
+    ///   - prepare: runs before the daemon starts.
+    ///   - outside: changes the other parts of the daemon's environment.
     static func run(
         isBlueZRunning: Bool = true, rules: String = "", policies: String = "", board: SimulatedBoard? = nil,
         configure: (inout Configuration) -> Void = { _ in }, prepare: (Box) async throws -> Void = { _ in },
@@ -267,8 +267,8 @@ final class Box {
     }
 
     /// Calls the daemon like any program on the bus.
+    ///
     /// - Returns: the name of the error; nil when the call succeeded.
-    /// - Returns: the name of the error; nil when it was done.
     func error(
         _ path: String, _ interface: String, _ member: String, _ arguments: [Value] = []
     ) async -> String? {

@@ -20,8 +20,8 @@ final class DaemonProcess {
     /// Creates a daemon that plays nothing.
     ///
     /// - Parameters:
-    /// - hasBluetooth: whether a simulated bluetoothd is on the bus.
-    /// - pcmSocket: path of the ALSA PCM's socket; nil: none.
+    ///   - hasBluetooth: whether a simulated bluetoothd is on the bus.
+    ///   - pcmSocket: path of the ALSA PCM's socket; nil: none.
     init(autostart: Bool = true, hasBluetooth: Bool = false, pcmSocket: String? = nil) async throws {
         bus = try FakeBlueZBus()
         client = try BusConnection(bus.address)
@@ -50,8 +50,8 @@ final class DaemonProcess {
     /// Starts the program and waits for its bus name.
     ///
     /// - Parameters:
-    /// - environment: additional `NAME=VALUE` words.
-    /// - script: shell command that starts it, such as `exec "$@"` with other descriptors; empty: started directly.
+    ///   - environment: additional `NAME=VALUE` words.
+    ///   - script: shell command that starts it, such as `exec "$@"` with other descriptors; empty: started directly.
     func start(environment: [String] = [], by script: String = "") async throws {
         let directory = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         let path = directory.appending(path: "btcalld").path()

@@ -15,8 +15,8 @@ final class RawHeadset {
     private var line: [UInt8] = []
 
     /// - Parameters:
-    /// - descriptor: owned by the headset from here on; non-blocking.
-    /// - isReading: false for a headset that does not read.
+    ///   - descriptor: owned by the headset from here on; non-blocking.
+    ///   - isReading: false for a headset that does not read.
     init(_ descriptor: Int32, isReading: Bool = true) throws {
         self.descriptor = descriptor
         guard isReading else { return }

@@ -26,10 +26,10 @@ final class Softphone {
     /// Starts it and waits until it accepts commands.
     ///
     /// - Parameters:
-    /// - name: name shown at the other end.
-    /// - user: user part of its address.
-    /// - other: an ended softphone whose ports it reuses.
-    /// - proxy: the softphone that gets all its calls, whatever is dialled.
+    ///   - name: name shown at the other end.
+    ///   - user: user part of its address.
+    ///   - other: an ended softphone whose ports it reuses.
+    ///   - proxy: the softphone that gets all its calls, whatever is dialled.
     init(_ name: String, user: String, like other: Softphone? = nil, proxy: Softphone? = nil) async throws {
         let port = try other?.port ?? Self.freePort()
         self.port = port
