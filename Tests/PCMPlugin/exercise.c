@@ -1,11 +1,11 @@
-// A program that uses a PCM as softphones, players and recorders do, and checks what it is told. It is linked to alsa-lib only.
+// Uses a PCM like softphones, players and recorders, and checks the results. It is linked to alsa-lib only.
 //   exercise matrix PCM [MILLISECONDS...]     every direction, rate, format, channel count; periods as given
 //   exercise semantics PCM                     running dry, pause, drop, drain, non-blocking, mapped, forked, two threads
 //   exercise opens PCM COUNT                   opens and closes without losing a descriptor
 //   exercise play PCM SECONDS FILE             plays a ramp; FILE gets one position a line
 //   exercise record PCM SECONDS FILE           records S16 to FILE
-//   exercise date PCM SECONDS                  records without waiting; what it reads is never older than what it read before
-// Ends with 0 when all was right; otherwise with 1 and a line on standard error for each thing that was not.
+//   exercise date PCM SECONDS                  records without waiting; samples are never older than earlier ones
+// Exits with 0 if everything was right; otherwise with 1 and a line on standard error for each failure.
 #define _GNU_SOURCE
 #include <alsa/asoundlib.h>
 #include <dirent.h>
@@ -54,7 +54,7 @@ struct setup {
     int mode;
 };
 
-/// Opens with exactly these parameters, or not at all.
+/// Opens with exactly these parameters, or fails.
 static snd_pcm_t *open_pcm(const struct setup *setup)
 {
     snd_pcm_t *pcm;
@@ -97,7 +97,7 @@ static void set_thresholds(snd_pcm_t *pcm, bool endless, snd_pcm_uframes_t start
     CHECK(error == 0, "%s", snd_strerror(error));
 }
 
-/// Plays or records `periods` of them by poll, and checks what is said on the way.
+/// Plays or records `periods` of them by poll, and checks positions and states meanwhile.
 static void stream_periods(const struct setup *setup, int periods)
 {
     snd_pcm_t *pcm = open_pcm(setup);
@@ -206,7 +206,7 @@ static void matrix(const char *name, const int *periods, int count)
         + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
     const double share = used / (now() - begin) / 24;
     printf("%.2f %% of a processor for each of 24 streams\n", 100 * share);
-    // One stream that spins makes a whole processor of it, which is 4 %; valgrind makes everything dearer.
+    // One spinning stream would use a whole processor, which is 4 %; valgrind makes everything slower.
     CHECK(getenv("SLOW") != NULL || share < 0.03, "%f", share);
 }
 
@@ -235,7 +235,7 @@ static void runs_dry(const char *name)
         CHECK(snd_pcm_recover(pcm, -EPIPE, 1) == 0, "recover");
         CHECK(snd_pcm_avail(pcm) == 1280, "%ld", snd_pcm_avail(pcm));
     }
-    // With the threshold at the boundary it goes on for ever.
+    // With the threshold at the boundary it runs forever.
     set_thresholds(pcm, true, 640);
     CHECK(snd_pcm_writei(pcm, silence, 640) == 640, "write");
     pass_milliseconds(200);
@@ -244,7 +244,7 @@ static void runs_dry(const char *name)
     CHECK(snd_pcm_delay(pcm, &delay) == 0 && delay == 0, "%ld", delay);
     CHECK(snd_pcm_writei(pcm, silence, 320) == 320, "write");
     CHECK(snd_pcm_state(pcm) == SND_PCM_STATE_RUNNING, "%s", snd_pcm_state_name(snd_pcm_state(pcm)));
-    // What is late can be caught up with.
+    // A late program can catch up.
     available = snd_pcm_avail(pcm);
     CHECK(snd_pcm_forward(pcm, available) == available, "forward");
     CHECK(snd_pcm_delay(pcm, &delay) == 0 && delay <= 1280, "%ld", delay);
@@ -385,7 +385,7 @@ static void *ask(void *argument)
     return NULL;
 }
 
-/// One thread plays, another asks how far it is.
+/// One thread plays, another reads the position.
 static void is_shared(const char *name)
 {
     const struct setup setup = telephone(name, SND_PCM_STREAM_PLAYBACK, 0);
@@ -450,7 +450,7 @@ static void opens(const char *name, int count)
 
 // MARK: play and record
 
-/// What a softphone does; every error is one too many.
+/// Acts like a softphone; no error is accepted.
 static void carry_on(const char *name, bool plays, double seconds, const char *path)
 {
     struct setup setup = telephone(name, plays ? SND_PCM_STREAM_PLAYBACK : SND_PCM_STREAM_CAPTURE, 0);
@@ -460,7 +460,7 @@ static void carry_on(const char *name, bool plays, double seconds, const char *p
     FILE *file = fopen(path, "w");
     if (pcm == NULL || file == NULL)
         return;
-    // As players do: it starts when the buffer is full.
+    // Like players, it starts when the buffer is full.
     snd_pcm_sw_params_t *parameters;
     snd_pcm_sw_params_alloca(&parameters);
     snd_pcm_sw_params_current(pcm, parameters);
@@ -510,7 +510,7 @@ static void carry_on(const char *name, bool plays, double seconds, const char *p
 
 // MARK: dates
 
-/// A recorder as ffmpeg is one: it reads what there is each 10 ms, as well as it wakes, and dates it by the time and the delay.
+/// A recorder like ffmpeg: reads available samples about every 10 ms, and dates them by the time and the delay.
 static void date(const char *name, double seconds)
 {
     struct setup setup = telephone(name, SND_PCM_STREAM_CAPTURE, SND_PCM_NONBLOCK);
@@ -531,13 +531,13 @@ static void date(const char *name, double seconds)
         CHECK(result > 0, "%s", snd_strerror((int)result));
         read++;
         snd_pcm_sframes_t delay;
-        // The delay is of a moment between the two.
+        // The delay belongs to a moment between the two.
         const double before = now();
         CHECK(snd_pcm_delay(pcm, &delay) == 0 && delay >= 0, "%ld", delay);
         after = now();
         const double behind = (double)(delay + result) / setup.rate;
         CHECK(after - behind > last, "after %f s: back by %f s", after - begin, last - after + behind);
-        // A delay is whole frames.
+        // A delay is a whole number of frames.
         last = before - behind - 1.0 / setup.rate;
     }
     CHECK(read > seconds * 20, "%d times", read);

@@ -1,4 +1,4 @@
-"""What the tests of the ALSA plug-in share: the plug-in as it was built, programs that use it, and a daemon by script."""
+"""Shared by the tests of the ALSA plug-in: the built plug-in, programs that use it, and a scripted daemon."""
 import array
 import ctypes
 import errno
@@ -62,7 +62,7 @@ class Stream:
         self.spoken = 0
 
     def step(self):
-        """What the daemon's audio thread does each 10 ms. This one never outruns the program: it is no fast machine's daemon."""
+        """One 10 ms step of the daemon's audio thread. Unlike a daemon on a fast machine it never outruns the program."""
         ring, count = self.ring, self.quantum
         if self.direction == PLAYBACK:
             if ring.application - ring.hardware < 2 * count:
@@ -81,7 +81,7 @@ class Stream:
         self.wake()
 
     def wake(self):
-        """As the daemon: a program that does not read is not waited for."""
+        """Wakes the program like the daemon, without waiting for one that does not read."""
         try:
             self.wakes.send((1).to_bytes(8, sys.byteorder))
         except (BlockingIOError, BrokenPipeError):
@@ -96,7 +96,7 @@ class Stream:
 
 
 class Daemon:
-    """The daemon's side of pcm_protocol.h, by script: engages when told to, dies and comes back."""
+    """The daemon's side of pcm_protocol.h, scripted: engages on request, dies and comes back."""
 
     def __init__(self, path):
         self.path, self.engaged, self.streams, self.finished = path, False, [], []
@@ -117,7 +117,7 @@ class Daemon:
         return self
 
     def die(self):
-        """Ends as a killed process does: every descriptor is closed at once."""
+        """Ends like a killed process: closes every descriptor at once."""
         if not self.listener:
             return
         self.ended.set()
@@ -228,7 +228,7 @@ class Daemon:
 
 
 class Stalls:
-    """How long this machine stood still at the most, as a thread sees it that wakes each 10 ms; in seconds."""
+    """Longest stall of this machine in seconds, measured by a thread that wakes each 10 ms."""
 
     def __enter__(self):
         self.worst, self.over = 0, threading.Event()
@@ -249,8 +249,8 @@ class Stalls:
 
 
 def once_more_after_a_stall(test):
-    """Programs and buffers keep time: what failed while the machine stood still for longer than half of the smallest
-    buffer (200 ms) says nothing, and is run once more. What failed otherwise has failed."""
+    """Runs a test once more if it failed while the machine stalled for longer than half of the smallest buffer (200 ms),
+    because programs and buffers keep time. Other failures count."""
     @functools.wraps(test)
     def run(self):
         try:
@@ -259,7 +259,7 @@ def once_more_after_a_stall(test):
         except Exception as failure:
             if stalls.worst < 0.1 or isinstance(failure, unittest.SkipTest):
                 raise
-            print("# %s: the machine stood still for %.0f ms; once more after: %s" %
+            print("# %s: the machine stalled for %.0f ms; once more after: %s" %
                   (test.__name__, 1000 * stalls.worst, failure), flush=True)
         self.doCleanups()
         self.setUp()
@@ -268,7 +268,7 @@ def once_more_after_a_stall(test):
 
 
 class PluginTest(unittest.TestCase):
-    """Each test has a socket path of its own, with no daemon until it starts one. Nothing of the machine is changed."""
+    """Each test has a socket path of its own, without a daemon until it starts one. The machine's settings stay unchanged."""
 
     def __init_subclass__(cls):
         for name, test in list(vars(cls).items()):
@@ -281,7 +281,7 @@ class PluginTest(unittest.TestCase):
         self.socket = self.path("pcm.sock")
         with open(self.path("asound.conf"), "w") as file:
             file.write("</usr/share/alsa/alsa.conf>\n<%s/60-btcall.conf>\n" % BUILT)
-            # The PCM as it is, without alsa-lib's conversions around it.
+            # The PCM itself, without alsa-lib's conversions around it.
             file.write('pcm.bare { @args [ ROLE ] @args.ROLE { type string default call }\n'
                        '  type btcall role $ROLE socket "%s" }\n' % self.socket)
         self.environment = dict(os.environ, ALSA_CONFIG_PATH=self.path("asound.conf"), ALSA_PLUGIN_DIR=BUILT,
@@ -298,7 +298,7 @@ class PluginTest(unittest.TestCase):
     def begin(self, *command, **environment):
         process = subprocess.Popen(command, env=dict(self.environment, **environment), stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
-        # What hangs is a failure, not a test that never ends.
+        # A hanging program fails the test instead of blocking it.
         guard = threading.Timer(LIMIT, process.kill)
         guard.start()
         self.addCleanup(guard.cancel)
@@ -311,7 +311,7 @@ class PluginTest(unittest.TestCase):
         process.communicate()
 
     def finish(self, process, silent=True):
-        """Its output; it must have ended well and said nothing on standard error."""
+        """Returns its output; it must have succeeded without writing to standard error."""
         output, problems = process.communicate(timeout=LIMIT)
         self.assertEqual((process.returncode, problems if silent else ""), (0, ""), problems)
         return output
@@ -320,7 +320,7 @@ class PluginTest(unittest.TestCase):
         return self.finish(self.begin(*command, **environment), silent)
 
     def positions(self):
-        """Of the exerciser that played: time, position, delay."""
+        """Time, position and delay from the exerciser that played."""
         with open(self.path("play")) as file:
             return [tuple(map(float, line.split())) for line in file]
 
@@ -333,8 +333,8 @@ class PluginTest(unittest.TestCase):
         return process
 
     def clock_error(self, recorders):
-        """Reads recordings of 9 s to their ends; by how many seconds the second half of each took too long."""
-        # What had come when, for each of them.
+        """Reads recordings of 9 s to their ends; returns by how many seconds the second half of each took too long."""
+        # Received bytes by time, for each of them.
         arrivals = {process.stdout: [(0, 0.0)] for process in recorders}
         with selectors.DefaultSelector() as selector:
             for process in recorders:
@@ -353,7 +353,7 @@ class PluginTest(unittest.TestCase):
             self.assertEqual((process.returncode, problems), (0, b""))
             history = arrivals[process.stdout]
             self.assertEqual(history[-1][0], 9 * 96000)
-            # A busy machine is late now and then, never early: what counts is the least lateness, early and late in the recording.
+            # A busy machine is sometimes late, never early: the least lateness counts, early and late in the recording.
             halves = [[at - count / 96000 for count, at in history[1:] if (count > 432000) == late] for late in (False, True)]
             errors.append(min(halves[1]) - min(halves[0]))
         return errors

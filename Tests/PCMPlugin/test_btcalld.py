@@ -43,11 +43,11 @@ class RealDaemon(PluginTest):
         end = time.monotonic() + PATIENCE
         while not condition():
             with open(self.path("log")) as log:
-                self.assertLess(time.monotonic(), end, "waited in vain for %s; btcalld says:\n%s" % (what, log.read()))
+                self.assertLess(time.monotonic(), end, "timeout waiting for %s; btcalld logged:\n%s" % (what, log.read()))
             time.sleep(0.05)
 
     def calls(self):
-        """As the command line lists them; None without a daemon."""
+        """The calls that the command line lists; None without a daemon."""
         answer = subprocess.run([os.path.join(PROGRAMS, "btcall"), "calls", "--bus", self.address, "--json"],
                                 capture_output=True, text=True)
         return json.loads(answer.stdout) if answer.returncode == 0 else None
@@ -55,7 +55,7 @@ class RealDaemon(PluginTest):
     def implied(self):
         return [(call["provider"], call["state"]) for call in self.calls() or []] == [("pcm", "active")]
 
-    def test_it_is_killed_and_restarted_under_players_and_recorders(self):
+    def test_players_and_recorders_survive_a_killed_and_restarted_daemon(self):
         sound = ["-q", "-D", "btcall:call", "-f", "S16_LE", "-r", "16000", "-d", "14"]
         play = self.begin("aplay", *sound, "/dev/zero")
         record = self.begin("arecord", *sound, self.path("record.wav"))
@@ -66,16 +66,16 @@ class RealDaemon(PluginTest):
             self.kill()
             time.sleep(0.7)
             self.start()
-            self.wait("the implied call to be there again", self.implied)
+            self.wait("the implied call again", self.implied)
         for process in [play, record, *strict]:
             self.finish(process)
-        # As long as was asked for: 44 bytes of header.
+        # As long as requested: 44 bytes of header.
         self.assertEqual(os.path.getsize(self.path("record.wav")) - 44, 14 * 32000)
         positions = [position for _, position, _ in self.positions()]
         self.assertEqual(positions, sorted(positions))
         self.wait("the call to end with its audio", lambda: self.calls() == [])
 
-    def test_what_is_recorded_is_dated_steadily_when_the_daemon_becomes_the_clock_and_when_it_goes(self):
+    def test_recorded_samples_keep_steady_dates_when_the_clock_changes(self):
         ffmpeg = ["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "warning"]
         date = self.begin(EXERCISE, "date", "btcall:call", "16")
         record = self.begin(*ffmpeg, "-f", "alsa", "-channels", "1", "-sample_rate", "16000",
@@ -87,11 +87,11 @@ class RealDaemon(PluginTest):
         self.kill()
         time.sleep(0.5)
         self.start()
-        self.wait("the implied call to be there again", self.implied)
+        self.wait("the implied call again", self.implied)
         for process in [record, date]:
             self.finish(process)
 
-    def test_a_recording_is_as_long_as_the_time_that_it_took_across_a_restart(self):
+    def test_a_recording_keeps_time_across_a_restart(self):
         play = self.begin("aplay", "-q", "-D", "btcall:call", "-f", "S16_LE", "-r", "16000", "-d", "12", "/dev/zero")
         with ThreadPoolExecutor() as pool:
             error = pool.submit(self.clock_error, [self.recorder("9")])
@@ -100,7 +100,7 @@ class RealDaemon(PluginTest):
             self.kill()
             time.sleep(0.7)
             self.start()
-            # 1 % of the time; two clocks follow each other, each of which may begin 20 ms late.
+            # 1 % of the time; two clocks in turn, each of which may start 20 ms late.
             self.assertLess(abs(error.result()[0]), 0.09)
         self.finish(play)
 

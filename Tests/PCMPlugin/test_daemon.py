@@ -1,4 +1,4 @@
-"""The plug-in and a daemon by script, that engages, leaves, dies, returns and talks nonsense: the program never notices."""
+"""The plug-in with a scripted daemon that engages, leaves, dies, returns and sends invalid data: the program never notices."""
 import fcntl
 import os
 import random
@@ -11,7 +11,7 @@ from plugin import (ANSWER, CALL, CAPTURE, EXERCISE, MAGIC, MESSAGE, PLAYBACK, S
 
 
 def steps(values):
-    """Where a ramp (1 … 32767 and again) does not go on."""
+    """Positions at which a ramp (1 … 32767, repeated) is interrupted."""
     return [index for index in range(1, len(values)) if values[index] != values[index - 1] % 32767 + 1]
 
 
@@ -20,7 +20,7 @@ class Conversation(PluginTest):
         return daemon.wait("a running stream", lambda: next(
             (stream for stream in daemon.streams if stream.direction == direction and stream.running), None))
 
-    def test_what_the_hello_says(self):
+    def test_the_contents_of_the_hello(self):
         daemon = self.daemon()
         self.run_program(EXERCISE, "play", "bare:page", "0.2", self.path("play"))
         self.run_program(EXERCISE, "record", "btcall:call", "0.2", self.path("record"))
@@ -37,7 +37,7 @@ class Conversation(PluginTest):
             self.assertTrue(rate // 100 <= period <= 2880 and period <= rate * 6 // 100, (rate, period))
             self.assertTrue(2 * period <= buffer <= min(16 * period, 48000), (period, buffer))
 
-    def test_what_is_played_arrives_whole_and_in_order(self):
+    def test_played_samples_arrive_complete_and_in_order(self):
         daemon = self.daemon()
         daemon.engage(True)
         play = self.begin(EXERCISE, "play", "btcall:call", "3", self.path("play"))
@@ -48,18 +48,18 @@ class Conversation(PluginTest):
         self.assertGreater(len(heard), 16000)
         self.assertEqual(steps(heard), [])
 
-    def test_what_is_spoken_arrives_whole_and_in_order(self):
+    def test_recorded_samples_arrive_complete_and_in_order(self):
         daemon = self.daemon()
         daemon.engage(True)
         self.run_program(EXERCISE, "record", "btcall:call", "3", self.path("record"))
         with open(self.path("record"), "rb") as file:
             heard = samples(file.read())
         begin = next(index for index, value in enumerate(heard) if value)
-        # What was recorded before the daemon had heard of it is silence; 3 s are recorded.
+        # The recording is silent until the daemon has noticed it; 3 s are recorded.
         self.assertLess(begin, 16000)
         self.assertEqual(steps(heard[begin:]), [])
 
-    def test_engaged_and_left_and_engaged_again(self):
+    def test_the_daemon_engages_leaves_and_engages_again(self):
         daemon = self.daemon()
         play = self.begin(EXERCISE, "play", "btcall:call", "4", self.path("play"))
         record = self.begin(EXERCISE, "record", "btcall:call", "4", self.path("record"))
@@ -74,11 +74,11 @@ class Conversation(PluginTest):
             heard = samples(file.read())
         said = [value for value in heard if value]
         self.assertGreater(len(said), 8000)
-        # Silence in between, and what the daemon said with nothing twice; a step at each end of a turn may be lost.
+        # Silence in between, and no sample of the daemon twice; a step at each end of a turn may be lost.
         self.assertLessEqual(len(steps(said)), 6)
         self.assertLessEqual(sum(1 for index in range(1, len(said)) if said[index] < said[index - 1]), 1 + speaker.spoken // 32767)
 
-    def test_dates_go_forward_whoever_is_the_clock_and_however_unsteady(self):
+    def test_dates_go_forward_with_either_clock_however_unsteady(self):
         daemon = self.daemon()
         date = self.begin(EXERCISE, "date", "btcall:call", "8")
         noise = random.Random(5)
@@ -87,12 +87,12 @@ class Conversation(PluginTest):
             stream = self.stream(daemon, CAPTURE)
             daemon.engage(noise.random() < 0.7)
             time.sleep(0.2 + 0.3 * noise.random())
-            # Steps that are late, and then all at once.
+            # Late steps, and then all at once.
             for _ in range(10):
                 with daemon.lock:
                     time.sleep(0.03 * noise.random())
                 time.sleep(0.03 * noise.random())
-            # The way to the mouth becomes longer and shorter as quickly as the daemon says such things.
+            # The delay to the mouth changes as quickly as the daemon reports it.
             for _ in range(20):
                 time.sleep(0.01)
                 with daemon.lock:
@@ -105,7 +105,7 @@ class Conversation(PluginTest):
                 daemon.start()
         self.finish(date)
 
-    def test_the_daemon_dies_and_returns_under_a_player_and_a_recorder(self):
+    def test_a_player_and_a_recorder_survive_a_restart_of_the_daemon(self):
         daemon = self.daemon()
         daemon.engage(True)
         play = self.begin(EXERCISE, "play", "btcall:call", "6", self.path("play"))
@@ -120,7 +120,7 @@ class Conversation(PluginTest):
         self.finish(play)
         self.finish(record)
         self.assertGreaterEqual(len(daemon.hellos), 8)
-        # Each life of the daemon hears a part of the ramp, without holes.
+        # Each run of the daemon receives a part of the ramp, without gaps.
         parts = [samples(stream.played) for stream in daemon.finished if stream.direction == PLAYBACK and stream.played]
         self.assertGreaterEqual(len(parts), 3)
         for part in parts:
@@ -128,7 +128,7 @@ class Conversation(PluginTest):
         positions = [position for _, position, _ in self.positions()]
         self.assertEqual(positions, sorted(positions))
 
-    def test_aplay_and_arecord_notice_nothing_of_it(self):
+    def test_aplay_and_arecord_do_not_notice_a_restart(self):
         daemon = self.daemon()
         daemon.engage(True)
         play = self.begin("aplay", "-q", "-D", "btcall:call", "-f", "S16_LE", "-r", "16000", "-d", "4", "/dev/zero")
@@ -144,7 +144,7 @@ class Conversation(PluginTest):
         self.finish(record)
         self.assertGreaterEqual(len(daemon.hellos), 4)
 
-    def test_a_daemon_that_stands_still_does_not_hold_the_stream_up(self):
+    def test_a_hanging_daemon_does_not_block_the_stream(self):
         daemon = self.daemon()
         daemon.engage(True)
         play = self.begin(EXERCISE, "play", "btcall:call", "3", self.path("play"))
@@ -152,17 +152,17 @@ class Conversation(PluginTest):
         daemon.wait("audio", lambda: stream.played)
         with daemon.lock:
             stream.step = lambda: None
-        daemon.wait("that it is left", lambda: stream in daemon.finished)
+        daemon.wait("the end of the stream", lambda: stream in daemon.finished)
         again = self.stream(daemon, PLAYBACK)
         daemon.wait("audio again", lambda: again.played)
         output, problems = play.communicate(timeout=60)
-        # 300 ms of standing still are longer than 1 % of the time, which is the one thing that may be said.
+        # A stall of 300 ms exceeds 1 % of the time, which is the only accepted complaint.
         self.assertEqual([line for line in problems.splitlines() if "llabs" not in line], [])
         positions = [position for _, position, _ in self.positions()]
         self.assertEqual(positions, sorted(positions))
         self.assertGreater(positions[-1], 2.2 * 16000)
 
-    def test_the_delay_has_what_lies_behind_the_ring(self):
+    def test_the_delay_includes_the_path_behind_the_ring(self):
         daemon = self.daemon()
         play = self.begin(EXERCISE, "play", "btcall:call", "2", self.path("play"))
         stream = self.stream(daemon, PLAYBACK)
@@ -171,7 +171,7 @@ class Conversation(PluginTest):
         daemon.wait("some", lambda: len(self.positions()) > 20)
         daemon.engage(True)
         time.sleep(0.5)
-        # Nonsense is cut to a second.
+        # An invalid latency is limited to a second.
         with daemon.lock:
             stream.ring.latency = 4000000000
         self.finish(play)
@@ -180,7 +180,7 @@ class Conversation(PluginTest):
         self.assertTrue(any(10240 < delay <= 13240 for delay in delays), delays)
         self.assertLessEqual(max(delays), 16000 + 10240)
 
-    def test_nonsense_positions_end_the_connection_and_nothing_else(self):
+    def test_invalid_positions_end_only_the_connection(self):
         daemon = self.daemon()
         play = self.begin(EXERCISE, "play", "btcall:call", "3", self.path("play"))
         for nonsense in [1 << 40, (1 << 64) - 1, 0]:
@@ -189,12 +189,12 @@ class Conversation(PluginTest):
             daemon.engage(nonsense == 0)
             with daemon.lock:
                 stream.ring.hardware = nonsense
-            daemon.wait("that it is left", lambda: stream in daemon.finished)
+            daemon.wait("the end of the stream", lambda: stream in daemon.finished)
         self.finish(play)
         positions = [position for _, position, _ in self.positions()]
         self.assertEqual(positions, sorted(positions))
 
-    def test_a_ring_full_of_noise_harms_nobody(self):
+    def test_a_ring_full_of_noise_does_no_harm(self):
         daemon = self.daemon()
         noise = random.Random(7)
         programs = [self.begin(*VALGRIND, EXERCISE, verb, "btcall:call", "3", self.path(verb))
@@ -216,12 +216,12 @@ class Conversation(PluginTest):
         self.assertGreater(scribbled, 10)
         for program in programs:
             _, problems = program.communicate()
-            # It may run dry and not keep time; valgrind's 99 and signals are another thing.
+            # It may run dry and not keep time, but valgrind's 99 and signals are failures.
             self.assertIn(program.returncode, (0, 1), problems)
             self.assertNotIn("back from", problems)
             self.assertNotIn("delay >= 0", problems)
 
-    def test_nonsense_answers_are_said_once_and_survived(self):
+    def test_invalid_answers_are_reported_once_and_survived(self):
         def send(data, *sizes, seal=True):
             def answer(connection, hello):
                 descriptors = []
@@ -264,14 +264,14 @@ class Conversation(PluginTest):
                 self.assertEqual(problems.count("btcall: "), 1, problems)
                 self.assertEqual("try another rate" in problems, name == "refused")
 
-    def test_a_daemon_that_says_nothing_is_waited_for_without_a_pause(self):
+    def test_a_silent_daemon_does_not_delay_the_stream(self):
         daemon = self.daemon()
         daemon.answer = lambda connection, hello: connection.recv(64)
         self.run_program(EXERCISE, "play", "btcall:call", "1", self.path("play"))
         self.run_program(EXERCISE, "record", "btcall:call", "1", self.path("record"))
         self.assertEqual(len(daemon.hellos), 2)
 
-    def test_what_a_later_daemon_says_is_read_and_left(self):
+    def test_unknown_messages_of_a_later_daemon_are_ignored(self):
         daemon = self.daemon()
         play = self.begin(EXERCISE, "play", "btcall:call", "1", self.path("play"))
         stream = self.stream(daemon, PLAYBACK)
@@ -279,7 +279,7 @@ class Conversation(PluginTest):
         self.finish(play)
         self.assertEqual(len(daemon.hellos), 1)
 
-    def test_semantics_are_the_same_with_a_daemon_that_is_not_engaged(self):
+    def test_semantics_are_the_same_with_a_disengaged_daemon(self):
         self.daemon()
         self.run_program(EXERCISE, "semantics", "btcall")
 
@@ -313,7 +313,7 @@ class Mixer(PluginTest):
         simple = self.run_program("amixer", "-D", "btcall", "scontents")
         self.assertIn("Simple mixer control 'Capture',0", simple)
 
-    def test_what_is_set_is_told_to_the_daemon(self):
+    def test_set_values_are_sent_to_the_daemon(self):
         daemon = self.daemon()
         self.run_program("amixer", "-q", "-D", "btcall", "cset", "name=Playback Volume", "42")
         self.run_program("amixer", "-q", "-D", "btcall", "cset", "name=Capture Switch", "off")
@@ -321,25 +321,25 @@ class Mixer(PluginTest):
         self.assertEqual(daemon.said, [(VALUE, 0, 42), (VALUE, 2, 0)])
 
     def begin_events(self, *options):
-        """amixer, when it has looked at the values that there are: what comes later is an event."""
+        """Starts amixer and waits until it has read the present values: later output is an event."""
         process = self.begin("stdbuf", "-oL", "amixer", *options, "events")
         while not process.stdout.readline().startswith("Ready"):
             self.assertIsNone(process.poll())
         return process
 
     def event(self, process):
-        """The element of the next change of a value, as amixer prints it."""
+        """Returns the element of the next change, as amixer prints it."""
         while line := process.stdout.readline():
             if line.startswith("event value"):
                 return re.search("name='(.*)'", line).group(1)
         self.fail("amixer ended")
 
-    def test_events_tell_what_changes_over_a_restart(self):
+    def test_events_report_changes_across_a_restart(self):
         daemon = self.daemon()
         events = self.begin_events("-D", "btcall")
         daemon.turn_knob(0, 12)
         self.assertEqual(self.event(events), "Playback Volume")
-        # A value that is out of range, an element that there is not and a message that is none change nothing.
+        # A value out of range, an unknown element and an invalid message change nothing.
         with daemon.lock:
             daemon.mixers[0].send(MESSAGE.pack(VALUE, 1, 101))
             daemon.mixers[0].send(MESSAGE.pack(VALUE, 9, 1))
@@ -351,13 +351,13 @@ class Mixer(PluginTest):
         daemon.turn_knob(1, 5)
         self.assertEqual(self.event(events), "Capture Volume")
 
-    def test_it_is_there_when_the_daemon_comes_later(self):
+    def test_the_mixer_works_once_the_daemon_starts_later(self):
         events = self.begin_events("-i", "-D", "btcall")
         self.daemon()
         names = [self.event(events) for _ in range(3)]
         self.assertEqual(names, ["Playback Volume", "Capture Volume", "Capture Switch"])
 
-    def test_setting_it_without_a_daemon_is_an_error_that_says_why(self):
+    def test_setting_a_value_without_a_daemon_is_an_error_with_the_reason(self):
         process = self.begin("amixer", "-i", "-D", "btcall", "cset", "name=Playback Volume", "42")
         _, problems = process.communicate(timeout=60)
         self.assertNotEqual(process.returncode, 0)

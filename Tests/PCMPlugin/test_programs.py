@@ -1,4 +1,4 @@
-"""Programs that people have, and a strict one of our own, without a daemon: everything works, and there is silence."""
+"""Common programs, and a strict one of our own, without a daemon: everything works, in silence."""
 import glob
 import os
 import re
@@ -22,7 +22,7 @@ class Programs(PluginTest):
         with wave.open(self.path(name)) as file:
             return file.getnframes()
 
-    def test_aplay_lists_it_with_what_it_is(self):
+    def test_aplay_lists_it_with_its_description(self):
         listed = self.run_program("aplay", "-L")
         self.assertRegex(listed, r"(?m)^btcall\n    Call audio by btcall")
 
@@ -44,7 +44,7 @@ class Programs(PluginTest):
             file.writeframes(b"\x80" * 44100)
         self.run_program("aplay", "-q", "-D", "btcall:ring", self.path("odd.wav"))
 
-    def test_two_recordings_at_once_are_as_long_as_the_time_that_they_took(self):
+    def test_two_recordings_at_once_keep_time(self):
         for error in self.clock_error([self.recorder("9"), self.recorder("9")]):
             self.assertLess(abs(error), 0.045)
 
@@ -62,7 +62,7 @@ class Programs(PluginTest):
         quiet = ["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "warning", "-y", "-guess_layout_max", "0"]
         self.run_program(*quiet, "-i", self.tone, "-f", "alsa", "btcall:call")
         self.run_program(*quiet, "-f", "alsa", "-i", "btcall:call", "-t", "1", self.path("ffmpeg.wav"))
-        # ffmpeg cuts by when it got something, not by how much it got.
+        # ffmpeg cuts by the time of arrival, not by the amount.
         self.assertAlmostEqual(self.frames("ffmpeg.wav"), 48000, delta=4800)
 
     def test_gstreamer_plays_and_records(self):
@@ -73,8 +73,8 @@ class Programs(PluginTest):
                          "filesink", "location=" + self.path("gst.wav"), **registry)
         self.assertGreater(self.frames("gst.wav"), 8000)
 
-    def test_aplay_pauses_and_goes_on(self):
-        # aplay takes the space bar for a pause; `script` gives it a terminal.
+    def test_aplay_pauses_and_resumes(self):
+        # The space bar pauses aplay; `script` gives it a terminal.
         command = "aplay -i -D btcall:call -f S16_LE -r 16000 -d 3 /dev/zero"
         play = subprocess.Popen(["script", "-qec", command, "/dev/null"], env=self.environment, bufsize=0,
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -83,7 +83,7 @@ class Programs(PluginTest):
         guard.start()
         self.addCleanup(guard.cancel)
         output = b""
-        # What it shows before each press of the key.
+        # Its output before each key press.
         for shown in [b"PLAYING", b"PAUSE"]:
             while shown not in output.upper():
                 more = os.read(play.stdout.fileno(), 4096)
@@ -104,9 +104,9 @@ class Programs(PluginTest):
             self.assertIn(reason, problems)
             self.assertNotIn("No such device", problems)
 
-    def test_a_socket_without_access_is_said_once_and_is_silent(self):
+    def test_a_socket_without_access_is_reported_once_and_gives_silence(self):
         if os.getuid() == 0:
-            # Root has access to everything; another user of the machine has not.
+            # Root has access to everything; another user has not.
             user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
         else:
             user = []
@@ -118,7 +118,7 @@ class Programs(PluginTest):
         self.assertEqual(process.returncode, 0, problems)
         self.assertEqual(problems.count("add the user to the group btcall"), 1, problems)
 
-    def test_the_mixer_is_there_and_inactive_before_the_daemon_was(self):
+    def test_the_mixer_exists_and_is_inactive_before_the_daemon_starts(self):
         self.assertEqual(self.run_program("amixer", "-D", "btcall", "controls"), "")
         shown = self.run_program("amixer", "-i", "-D", "btcall", "controls")
         self.assertEqual(re.findall("name='(.*)'", shown), ["Capture Switch", "Capture Volume", "Playback Volume"])
@@ -167,7 +167,7 @@ class Exercises(PluginTest):
             self.assertIn("libasound.so.2", needed)
             self.assertNotRegex(needed, r"(?i)swift|stdc\+\+|not found")
 
-    def test_an_executable_stack_and_lazy_binding_are_not_asked_for(self):
+    def test_no_executable_stack_and_no_lazy_binding(self):
         for file in glob.glob(BUILT + "/*.so"):
             headers = subprocess.run(["readelf", "-Wld", file], capture_output=True, text=True, check=True).stdout
             self.assertRegex(headers, r"GNU_STACK.* RW ")

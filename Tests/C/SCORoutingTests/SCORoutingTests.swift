@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 import Testing
 
-/// A controller behind a socket that takes HCI commands and answers them, as a chip of Broadcom does.
+/// A controller behind a socket that receives HCI commands and answers them like a Broadcom chip.
 private final class FakeController: @unchecked Sendable {
     let host: Int32
     private let own: Int32
@@ -12,7 +12,7 @@ private final class FakeController: @unchecked Sendable {
     private let lock = NSLock()
     private var received: [[UInt8]] = []
 
-    /// - Parameter answer: the events that follow a command.
+    /// - Parameter answer: returns the events that follow a command.
     init(_ answer: @escaping (FakeController, [UInt8]) -> [[UInt8]]) throws {
         var ends: [Int32] = [-1, -1]
         try #require(socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &ends) == 0)
@@ -43,7 +43,7 @@ private final class FakeController: @unchecked Sendable {
 
     var commands: [[UInt8]] { lock.withLock { received } }
 
-    /// It is pulled out.
+    /// Simulates removal.
     func vanish() { shutdown(own, Int32(SHUT_RDWR)) }
 
     func route(timeout: Int32 = 5_000) -> (outcome: sco_routing_outcome, text: String) {
@@ -74,11 +74,11 @@ private func made(by maker: UInt16) -> [UInt8] {
 
 private final class Chip: @unchecked Sendable {
     var parameters: [UInt8]
-    /// What it answers to the reading of its version.
+    /// Its answer to the reading of its version.
     var version: [UInt8]
-    /// It confirms a change and does not make it.
+    /// Whether it confirms a change without making it.
     var isStubborn = false
-    /// Packets that come before each answer.
+    /// Packets sent before each answer.
     var noise: [[UInt8]] = []
 
     init(routing: UInt8, maker: UInt16 = 15) {
@@ -139,7 +139,7 @@ private final class Chip: @unchecked Sendable {
     @Test func `events that do not answer the command are ignored`() throws {
         let chip = Chip(routing: 0)
         chip.noise = [
-            // Of another command; one whose end will be told; no event; cut off; of another event; longer than it says.
+            // Of another command; a status before completion; no event; cut off; of another event; longer than it says.
             complete([1, 0x03, 0x0C], [7, 7, 7, 7, 7]), [4, 0x0F, 4, 0, 1, 0x1D, 0xFC], [2, 0x0E, 4, 1, 0x1D, 0xFC, 0],
             [4, 0x0E, 4, 1, 0x1D], [4], [4, 0x05, 4, 1, 0x1D, 0xFC, 0], [4, 0x0E, 3, 1, 0x1D, 0xFC, 0, 0],
         ]

@@ -27,13 +27,13 @@ import Testing
         #expect(!paths.setWiredMicrophone(false))
         #expect(paths.setWiredMicrophone(true))
         #expect(try !capture())
-        // A card that does not record is used with the board's whatever the socket says.
+        // A card that cannot record uses the board's microphone, whatever the socket reports.
         configuration.localDevices[.wiredHeadset] = .init(playback: "null", capture: nil)
         let path = try ALSAPathOpener(configuration: configuration).openPath(.wiredHeadset)
         #expect(path.summary.contains("plug:null"))
         path.close()
         configuration.localDevices[.wiredHeadset] = .init(playback: "null", capture: "null")
-        // Without another microphone there is nothing to change.
+        // Without another microphone nothing changes.
         configuration.localDevices[.speakerphone] = nil
         #expect(!ALSAPathOpener(configuration: configuration).setWiredMicrophone(false))
     }
@@ -52,7 +52,7 @@ import Testing
 
     @Test func `the error of a separate ring device that cannot be opened names its own key`() throws {
         let paths = ALSAPathOpener(configuration: Configuration())
-        // The one is not there, the other is no name of a device.
+        // The first device is missing, the second is not a valid name.
         for name in ["hw:Nowhere", "hw:NOTHING=1"] {
             let error = #expect(throws: PathError.self) { try paths.openOutput(.pcm(name)) }
             #expect(error?.remedy.contains("[ring] playback") == true, "\(name): \(error?.description ?? "")")
@@ -114,7 +114,7 @@ import Testing
         configuration.localDevices = [.speakerphone: .init(playback: "horn")]
         let opener = ALSAPathOpener(configuration: configuration)
         let output = try opener.openOutput(.local(.speakerphone))
-        // Nobody can open it from here on.
+        // From now on nobody can open it.
         setenv("ALSA_CONFIG_PATH", "/usr/share/alsa/alsa.conf", 1)
         #expect(opener.absence(of: .speakerphone) == nil)
         output.close()

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ImpliedCallTests {
     private func at(_ milliseconds: Int) -> Instant { Instant(milliseconds: Int64(milliseconds)) }
 
-    /// Both directions run from 0 on, and are a call since 200.
+    /// Both directions run from 0 on, which is a call since 200.
     private func makeCall() -> ImpliedCall {
         var call = ImpliedCall()
         #expect(call.streams(isPlaying: true, isCapturing: true, at: at(0)) == [.setDeadline(at(200))])

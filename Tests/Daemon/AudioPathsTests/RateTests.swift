@@ -4,7 +4,7 @@ import BTCallAPI
 import Testing
 
 struct RateTests {
-    /// The modules that say them do not see each other.
+    /// The modules with these lists do not import each other.
     @Test func `applications, the mixer and sound cards use the same sample rates`() {
         #expect(AudioFormat.rates == AudioEngine.rates)
         #expect(PCMHandle.rates.sorted() == AudioEngine.rates)

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) @ControlPlane struct RingToneReaderTests {
     private let tone = RingTone(samples: [1, 2, 3], isCut: false)
 
-    /// A disk that gives nothing until it is let go.
+    /// A disk that returns nothing until it is released.
     private final class Disk: Sendable {
         let reads = Mutex<[String]>([])
         let gate = Gate()
@@ -45,7 +45,7 @@ import Testing
         reader.read("/a", atRate: 48_000) { outcomes.append($0) }
         try await eventually("it is given up") { !outcomes.isEmpty }
         #expect(outcomes == [.failure(RingFileError(what: "is not read within 0.05 seconds"))])
-        // The next rings do not wait at all.
+        // Later rings do not wait at all.
         reader.read("/a", atRate: 48_000) { outcomes.append($0) }
         reader.read("/b", atRate: 48_000) { outcomes.append($0) }
         #expect(outcomes.count == 3 && outcomes.last == .failure(RingFileError(what: "is not read while /a still is")))

@@ -166,7 +166,7 @@ import Testing
             try FileManager.default.createDirectory(
                 at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
             try Data().write(to: file)
-            try await eventually("\(path) is told") { told.contains(area) }
+            try await eventually("\(path) is reported") { told.contains(area) }
             #expect(told.allSatisfy { $0 == area })
         }
         try await expect(.cards, "snd/controlC0")

@@ -17,7 +17,7 @@ import Testing
         _ = try await connection.owner(of: "org.freedesktop.DBus")
         battery.source = .none
         battery.source = .upower
-        // The bus answers in order: what was asked before is answered.
+        // The bus answers in order: earlier calls are answered by now.
         _ = try await connection.owner(of: "org.freedesktop.DBus")
         #expect(battery.percent == nil && changes == 0 && log.all.isEmpty)
         battery.stop()

@@ -4,7 +4,7 @@ import HandsFree
 import HeadsetControl
 import Testing
 
-/// What sysfs and a USB device tell of a controller.
+/// Facts about a controller from sysfs and a USB device.
 @Suite struct ControllerFactsTests {
     /// A USB device's descriptors: a device, a configuration, and an interface for each setting with one end point.
     private static func descriptors(_ settings: [(interface: UInt8, setting: UInt8, size: UInt16)]) -> [UInt8] {

@@ -7,7 +7,7 @@ import HeadsetControl
 import TestSupport
 import Testing
 
-/// What is kept for each headset ends with its reason.
+/// Data kept for a headset is dropped when it is no longer needed.
 @Suite @ControlPlane struct GrowthTests {
     private final class NoLinks: AudioLinkOpening {
         var onIncoming: (@ControlPlane (any IncomingAudioLink) -> Void)?

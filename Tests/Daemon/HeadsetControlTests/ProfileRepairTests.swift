@@ -15,7 +15,7 @@ import Testing
         [.init(.handsFree, voice), .init(.audioSink, music, isDisturbing: isDisturbing)]
     }
 
-    /// Connected at 0, and looked at for the first time.
+    /// Connected at 0, with the first check done.
     private func makeRepair(_ facts: [ProfileRepair.Fact]) -> ProfileRepair {
         var repair = ProfileRepair(waits: Self.waits)
         #expect(repair.update(facts, at: at(0)) == [.setDeadline(at(6_000))])

@@ -43,7 +43,7 @@ import Testing
                 try ReconnectStore(directory: directory, boot: "b").load() == [
                     first: .init(used: 12), second: .init(used: 7, left: .byHand),
                 ])
-            // Where the kernel does not say which start this is, it may be another one.
+            // If the kernel does not say which boot this is, it may be another one.
             let unknown = ReconnectStore(directory: directory, boot: "")
             try unknown.file.replace(with: unknown.text([first: .init(used: 1, left: .byHeadset)]))
             #expect(try ReconnectStore(directory: directory, boot: "").load() == [first: .init(used: 1)])

@@ -33,7 +33,7 @@ import Testing
     }
 
     private func remove() {
-        // It may not be there, and may stay.
+        // It may be missing, and may remain.
         try? FileManager.default.removeItem(at: folder)
     }
 
@@ -64,7 +64,7 @@ import Testing
         for volume in 10...15 { memory.note(.init(speaker: volume), of: first) }
         #expect(text == written)
         try await eventually("the file is written again") { self.text?.contains("speaker = 15\n") == true }
-        // Back where it was: there is nothing to write.
+        // Back to the earlier volume: nothing to write.
         try FileManager.default.removeItem(at: file)
         memory.note(.init(speaker: 3), of: first)
         memory.note(.init(speaker: 15), of: first)

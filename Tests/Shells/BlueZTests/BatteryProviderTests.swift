@@ -37,7 +37,7 @@ struct BatteryProviderTests {
         provider.set(.init(percent: 60, source: "HFP AT+BIEV"), of: first)
         try await eventually { battery(fixture, first) == "60 HFP AT+BIEV" }
         try await eventually { battery(fixture, second) == "20 HFP AT+XEVENT" }
-        // bluetoothd asks for the source once, others see what it is now.
+        // bluetoothd reads the source once; other programs see its present value.
         provider.set(.init(percent: 50, source: "HFP AT+CSRBATT"), of: first)
         try await eventually { battery(fixture, first) == "50 HFP AT+BIEV" }
         let object = "/org/btcall/battery/hci0/dev_\(first.pathComponent)"
@@ -101,7 +101,7 @@ struct BatteryProviderTests {
         try await eventually { told() == 1 }
         provider.set(.init(percent: 60, source: "HFP AT+BIEV"), of: first)
         try await fixture.fake.restart()
-        // The second bluetoothd takes them: that it was asked shows that the first one's answer did not end it.
+        // The second bluetoothd accepts them: its call shows that the first one's answer did not end the registration.
         fixture.fake.takesBatteries = true
         try await fixture.fake.restart()
         try await eventually { battery(fixture, first) == "60 HFP AT+BIEV" }
@@ -109,7 +109,7 @@ struct BatteryProviderTests {
     }
 }
 
-/// Waits for something to become true, at most ten seconds.
+/// Waits at most ten seconds for a condition.
 @ControlPlane
 private func eventually(
     sourceLocation: SourceLocation = #_sourceLocation, _ condition: @ControlPlane () -> Bool

@@ -18,7 +18,7 @@ final class BlueZFixture {
     let bus: BusConnection
     let log = LogLines(from: .debug)
 
-    /// - Parameter running: with bluetoothd on the bus, one adapter and two headsets; else nothing.
+    /// - Parameter running: starts with bluetoothd on the bus, one adapter and two headsets; otherwise with nothing.
     init(running: Bool = true) async throws {
         privateBus = try FakeBlueZBus()
         fake = FakeBlueZ(on: privateBus.address)
@@ -30,7 +30,7 @@ final class BlueZFixture {
         try await fake.start()
     }
 
-    /// Ends all of it; a test's last act.
+    /// Ends everything; a test's last call.
     func stop() {
         fake.stop()
         bus.close()

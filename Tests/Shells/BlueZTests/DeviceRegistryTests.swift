@@ -21,7 +21,7 @@ struct DeviceRegistryTests {
         return registry
     }
 
-    /// Takes events up to one that fits.
+    /// Takes events up to a matching one.
     func event(where fits: (Event) -> Bool, at location: SourceLocation = #_sourceLocation) async throws -> Event {
         while true {
             let event = try await events.next(at: location)
@@ -29,7 +29,7 @@ struct DeviceRegistryTests {
         }
     }
 
-    /// A registry that has read the tree and told everything.
+    /// A registry that has read the tree and sent all events.
     func settled(_ fixture: BlueZFixture) async throws -> DeviceRegistry {
         let registry = registry(fixture)
         _ = try await event { $0 == .serviceAppeared }
@@ -160,7 +160,7 @@ struct DeviceRegistryTests {
         defer { fixture.stop() }
         let registry = registry(fixture)
         fixture.fake.addAdapter(address: BlueZFixture.adapter)
-        // That it is missing is said when the bus has said so, and once.
+        // The absence is reported after the bus has answered, and once.
         #expect(try await events.next() == .serviceMissing)
         try await fixture.fake.start()
         #expect(try await events.next() == .serviceAppeared)

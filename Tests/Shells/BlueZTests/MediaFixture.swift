@@ -16,14 +16,14 @@ final class MediaFixture {
     let source: MediaSource
     let events = EventQueue<Event>()
     private(set) var registeredPlayers = 0
-    /// All that the headset can.
+    /// All capabilities of the headset.
     static let everything: [UInt8] = [0xFF, 0xFF, 2, 53]
 
     var fake: FakeBlueZ { base.fake }
     var log: LogLines { base.log }
 
     /// - Parameters:
-    ///   - prepare: what is different before the source comes.
+    ///   - prepare: changes the fake before the source starts.
     ///   - registered: waits until the endpoint and the player are registered, and takes the event.
     init(
         quality: SBCQuality = .standard, registered: Bool = true, acquireTimeout: Duration = .seconds(10),
@@ -36,7 +36,7 @@ final class MediaFixture {
             bus: base.bus, registry: registry, quality: quality, logger: base.log.logger, retryInterval: retryInterval,
             acquireTimeout: acquireTimeout)
         source.onEvent = { [events, weak self] event in
-            // It follows the endpoint's by itself, whenever bluetoothd answers.
+            // It follows the endpoint's, whenever bluetoothd answers.
             if event == .playerRegistered { self?.registeredPlayers += 1 } else { events.push(event) }
         }
         source.start()
@@ -59,7 +59,7 @@ final class MediaFixture {
         return try #require(refusal, "\(event)", sourceLocation: location)
     }
 
-    /// Waits for something to become true, at most ten seconds.
+    /// Waits at most ten seconds for a condition.
     func becomes(
         at location: SourceLocation = #_sourceLocation, _ condition: @ControlPlane (MediaFixture) -> Bool
     ) async throws {
@@ -79,7 +79,7 @@ final class MediaFixture {
         try await isNext(.configured(address))
     }
 
-    /// An acquisition in a task of its own, that has reached bluetoothd.
+    /// An acquisition in a task of its own that has reached bluetoothd.
     func acquiring(_ address: BluetoothAddress = BlueZFixture.first) async throws -> Task<String, Never> {
         let requests = fake.media.requests.count
         let task = Task { @ControlPlane [source] in await Self.outcome(of: source, address) }

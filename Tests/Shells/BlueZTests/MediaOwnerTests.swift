@@ -7,13 +7,13 @@ import Testing
 
 @testable import BlueZ
 
-/// Streams that another program has.
+/// Streams of other programs.
 @Suite @ControlPlane
 struct MediaOwnerTests {
     let first = BlueZFixture.first
     let second = BlueZFixture.second
 
-    /// A program that was there before btcall, with a stream to the first headset.
+    /// A program that was on the bus before btcall, with a stream to the first headset.
     private func occupied(
         _ name: String? = "org.bluealsa"
     ) async throws -> (fixture: MediaFixture, program: FakeMediaProgram, stream: String) {
@@ -32,7 +32,7 @@ struct MediaOwnerTests {
         defer { fixture.stop() }
         _ = try await foreign(fixture)
         fixture.source.isServing = false
-        // That program's is left.
+        // That program's registration remains.
         try await fixture.becomes { $0.fake.media.endpoints.count == 1 }
         try await program.acquire(stream)
         try await fixture.isNext(.foreignPlaying(first, true))
@@ -71,7 +71,7 @@ struct MediaOwnerTests {
         try await fixture.isNext(.foreignPlaying(first, false))
         try await fixture.isNext(.foreignGone(first))
         #expect(fixture.source.foreignOwner(of: first) == nil)
-        // The next one is ours.
+        // The next stream is ours.
         try await fixture.configure()
     }
 
@@ -96,7 +96,7 @@ struct MediaOwnerTests {
         try await fixture.isNext(.stateChanged(first, .active))
         let path = try #require(fixture.source.transport(of: first)?.path)
         await #expect(throws: BusError.self) { try await program.acquire(path) }
-        // The endpoint that was registered first is asked first.
+        // The endpoint that was registered first is selected first.
         try await fixture.configure(second)
         #expect(program.transports.isEmpty)
     }

@@ -13,7 +13,7 @@ struct MediaSourceTests {
     let first = BlueZFixture.first
     let second = BlueZFixture.second
 
-    /// What bluetoothd was answered; nil: the configuration was taken.
+    /// Answer to bluetoothd; nil: the configuration was accepted.
     private func answer(_ configure: @ControlPlane () async throws(BusError) -> String) async -> BusError? {
         do throws(BusError) {
             _ = try await configure()
@@ -46,7 +46,7 @@ struct MediaSourceTests {
     @Test func `everything is registered again when bluetoothd comes back, and streams are cleared`() async throws {
         let fixture = try await MediaFixture()
         defer { fixture.stop() }
-        // One, or two when the spare one for a further headset is registered already.
+        // One, or two if the spare one for a further headset is registered already.
         var released = 0
         for releasing in [false, true, false] {
             try await fixture.configure()
@@ -76,7 +76,7 @@ struct MediaSourceTests {
         fixture.source.isServing = true
         try await fixture.isNext(.registered)
         try await fixture.configure()
-        // Changed again while bluetoothd is being told.
+        // Changed again while bluetoothd is being notified.
         fixture.source.isServing = false
         try await fixture.isNext(.cleared(first))
         fixture.source.isServing = true
@@ -233,7 +233,7 @@ struct MediaSourceTests {
         #expect(fixture.source.transport(of: second)?.bitpool == 38)
         fixture.fake.dropMedia(of: second)
         try await fixture.isNext(.cleared(second))
-        // One with too low a bitpool, and one without the mode, have what everybody has.
+        // A headset with too low a bitpool, and one without the mode, get joint stereo.
         for capabilities: [UInt8] in [[0xFF, 0xFF, 2, 34], [0x3B, 0xFF, 2, 53]] {
             try await fixture.fake.configureMedia(of: second, capabilities: capabilities)
             try await fixture.isNext(.configured(second))
@@ -252,7 +252,7 @@ struct MediaSourceTests {
         try await fixture.isNext(.configured(first))
         let transport = try #require(fixture.source.transport(of: first))
         #expect(transport.configuration.bytes == [0x28, 0x4A, 10, 40])
-        // 31 of the table is for 8 subbands: half of that has the same rate.
+        // 31 of the table is for 8 subbands: half of it has the same rate.
         #expect(transport.bitpool == 15)
     }
 
@@ -330,7 +330,7 @@ struct MediaSourceTests {
         }
         #expect(fixture.log.containing("warning", "First (00:1B:DC:08:00:11)", "unusable configuration").count == 1)
         #expect(fixture.source.transport(of: first) == nil)
-        // Nor is it somebody else's.
+        // Nor is it another program's.
         try await fixture.configure()
         #expect(!fixture.source.isForeignPlaying(first))
     }

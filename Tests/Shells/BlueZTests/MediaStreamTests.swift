@@ -8,7 +8,7 @@ import Testing
 
 @testable import BlueZ
 
-/// What becomes of streams that are set up.
+/// The course of streams after their set-up.
 @Suite @ControlPlane
 struct MediaStreamTests {
     let first = BlueZFixture.first
@@ -30,7 +30,7 @@ struct MediaStreamTests {
         await fixture.source.release(first)
         #expect(fixture.fake.mediaState(of: first) == "idle" && fixture.fake.mediaOwner(of: first) == nil)
         try await fixture.isNext(.stateChanged(first, .idle))
-        // And once more.
+        // Again.
         _ = try await fixture.source.acquire(first)
         try await fixture.isNext(.stateChanged(first, .active))
         #expect(fixture.fake.media.requests == ["Acquire", "Release", "Acquire"])
@@ -69,7 +69,7 @@ struct MediaStreamTests {
         try await fixture.configure()
         fixture.fake.startMedia(of: first)
         try await fixture.isNext(.stateChanged(first, .pending))
-        // What bluetoothd knows, and tells only after the request has been sent.
+        // bluetoothd knows it already, and reports it only after the request was sent.
         let acquisition = Task { @ControlPlane in await MediaFixture.outcome(of: fixture.source, first) }
         fixture.fake.suspendMedia(of: first)
         #expect(await acquisition.value == "stream")
@@ -119,7 +119,7 @@ struct MediaStreamTests {
         try await fixture.isNext(.volumeChanged(first, 20))
         fixture.fake.reportMediaDelay(100, of: first)
         try await fixture.isNext(.delayChanged(first, .milliseconds(10)))
-        // What is out of range, or of another type, is no volume.
+        // A value that is out of range, or of another type, is no volume.
         fixture.fake.tellMedia("Volume", .uint16(128), first)
         try await fixture.becomes { $0.source.transport(of: first)?.volume == nil }
         fixture.fake.tellMedia("Volume", "loud", first)
@@ -180,7 +180,7 @@ struct MediaStreamTests {
             let acquisition = try await fixture.acquiring()
             fixture.fake.stop()
             let outcome = await acquisition.value
-            // Which of bus and name tells of it first is not ours to choose.
+            // Whether the bus or the name reports it first is not determined.
             let possible: [MediaError] = [.serviceAbsent, .timedOut]
             #expect(possible.map(\.description).contains(outcome))
             try await fixture.isNext(.cleared(first))
@@ -286,7 +286,7 @@ struct MediaStreamTests {
         #expect(status(fixture) == "Stopped")
         fixture.source.setPlaying(true)
         try await fixture.becomes { status($0) == "Playing" }
-        // A bluetoothd that comes back hears what is so now.
+        // A bluetoothd that comes back receives the present state.
         try await fixture.fake.restart()
         try await fixture.isNext(.registered)
         try await fixture.becomes { status($0) == "Playing" }

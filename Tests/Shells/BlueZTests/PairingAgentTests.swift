@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) @ControlPlane struct PairingAgentTests {
     private static let path = "/org/bluez/hci0/dev_00_1B_DC_08_00_11"
 
-    /// Who decides.
+    /// Decides on requests.
     @ControlPlane
     private final class Person {
         var requests: [PairingRequest] = []
@@ -61,7 +61,7 @@ import Testing
                         == "org.bluez.Error.Rejected")
                 #expect(person.requests == [request, request])
             }
-            // There is no PIN, and nobody who could type.
+            // There is no PIN, and no keys to type one.
             person.answer = .accept
             for member in ["RequestPinCode", "RequestPasskey"] {
                 #expect(

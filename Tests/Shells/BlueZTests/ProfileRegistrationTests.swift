@@ -159,7 +159,7 @@ struct ProfileRegistrationTests {
         }
         let headset = try await fixture.fake.connect(first)
         defer { close(headset) }
-        // The first that anybody hears of.
+        // The first one that is handed over.
         let connection = try await connections.next()
         #expect(connection.address == first)
         #expect(connection.descriptor.descriptor >= 0)
@@ -216,7 +216,7 @@ struct ProfileRegistrationTests {
         source.cancel()
         #expect(read(gateway, &byte, 1) == 0)
         #expect(!fixture.fake.isLinked(first))
-        #expect(disconnections.pending.isEmpty, "nobody is asked on a lost link")
+        #expect(disconnections.pending.isEmpty, "no request on a lost link")
         #expect(registration.state == .registered)
     }
 

@@ -5,8 +5,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A process of a given name that is a client of a bus: `dbus-send` under another name, waiting for an answer that does
-/// not come before the test lets it.
+/// A process of a given name that is a client of a bus: `dbus-send` under another name, waiting for an answer that does not
+/// come before the test allows it.
 @ControlPlane
 final class RivalProcess {
     /// Set when the process is on the bus.
@@ -38,7 +38,7 @@ final class RivalProcess {
 
     isolated deinit {
         end()
-        // A directory of the test's own; if it stays behind, it is one file in /tmp.
+        // A directory of the test's own; if it remains, it is one file in /tmp.
         try? FileManager.default.removeItem(atPath: directory)
     }
 
@@ -51,7 +51,7 @@ final class RivalProcess {
     }
 }
 
-/// Something that happens once, awaited with a deadline.
+/// An event that happens once, awaited with a deadline.
 @ControlPlane
 final class Signalled {
     private let events = EventQueue<Bool>()
@@ -59,7 +59,7 @@ final class Signalled {
     func set() { events.push(true) }
     func value() async throws { _ = try await events.next() }
     func wait() async {
-        // Without the event there is nothing left to do for the handler that waits.
+        // Without the event the waiting handler has nothing left to do.
         _ = try? await events.next(within: .seconds(60))
     }
 }

@@ -3,7 +3,7 @@ import BluetoothTypes
 import Testing
 
 @Suite struct ControllerDetailsTests {
-    /// `struct hci_dev_info` of a controller on USB: number 1, SCO MTU 64:8, 300 packets of voice out and 7 in.
+    /// `struct hci_dev_info` of a controller on USB: number 1, SCO MTU 64:8, 300 voice packets out and 7 in.
     private static var bytes: [UInt8] {
         var bytes = [UInt8](repeating: 0, count: 92)
         bytes[0] = 1

@@ -91,7 +91,7 @@ struct LinkSetupTests {
         try fill(pair)
         AbandonedSetup(SocketHandle(owning: pair.ours))
         #expect(fcntl(pair.ours, F_GETFD) >= 0)
-        // Room in the buffer is what the end of a set-up looks like; then the peer sees the end after the filling.
+        // Room in the buffer looks like the end of a set-up; then the peer sees the end after the filling.
         var count = 1
         while count > 0 {
             count = pair.receive().count
@@ -103,7 +103,7 @@ struct LinkSetupTests {
 
     @Test func `a connection that the peer refuses ends with refused`() async throws {
         let type = Int32(bitPattern: SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
-        // A port that nobody listens on: bound, never listening, to the end of the test.
+        // A port without a listener: bound, never listening, until the end of the test.
         let holder = socket(AF_INET, type, 0)
         var name = sockaddr_in()
         name.sin_family = sa_family_t(AF_INET)

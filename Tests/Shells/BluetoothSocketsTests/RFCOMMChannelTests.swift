@@ -136,7 +136,7 @@ struct RFCOMMChannelTests {
         #expect(throws: SystemError(call: "fcntl", code: EBADF)) { try RFCOMMChannel(descriptor: -1) }
     }
 
-    /// Lets the loop handle what is ready.
+    /// Lets the loop handle ready descriptors.
     private func turn() async {
         await withCheckedContinuation { continuation in
             ControlLoop.shared.schedule(after: .milliseconds(1)) { continuation.resume() }

@@ -2,7 +2,7 @@ import ControlLoop
 import Glibc
 import Testing
 
-/// Two connected sockets; `ours` goes to what is tested, `theirs` plays the headset and is closed in the end.
+/// Two connected sockets; `ours` goes to the tested object, `theirs` plays the headset and is closed in the end.
 struct SocketPair: ~Copyable {
     let ours: Int32
     let theirs: Int32
@@ -22,7 +22,7 @@ struct SocketPair: ~Copyable {
         #expect(write(theirs, bytes, bytes.count) == bytes.count)
     }
 
-    /// Reads what there is, waiting for the first byte.
+    /// Reads the available bytes, waiting for the first one.
     func receive(_ limit: Int = 65536) -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: limit)
         let count = read(theirs, &buffer, limit)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BluetoothSockets
 
-/// What is left without a radio: the errors. The connections themselves are tested in the lab.
+/// The parts that need no radio: the errors. The connections themselves are tested in the lab.
 @Suite @ControlPlane
 struct SynchronousConnectorTests {
     nonisolated static let kernelHasBluetooth: Bool = {

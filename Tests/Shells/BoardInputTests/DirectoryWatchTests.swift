@@ -30,13 +30,13 @@ import Testing
             onChange: { changes += 1 })
         try touch("snd/controlC0")
         try touch("snd/controlC1")
-        await eventually("the coming is told") { changes == 1 }
+        await eventually("the arrival is reported") { changes == 1 }
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o640], ofItemAtPath: root.appendingPathComponent("snd/controlC0").path)
-        await eventually("the permission is told") { changes == 2 }
+        await eventually("the permission is reported") { changes == 2 }
         try touch("snd/timer")
         try remove("snd/controlC0")
-        await eventually("the going is told") { changes == 3 }
+        await eventually("the departure is reported") { changes == 3 }
         watch.cancel()
     }
 
@@ -51,13 +51,13 @@ import Testing
         for round in 0..<3 {
             changes = 0
             try make("a/b/snd")
-            await eventually("round \(round): the directory is told") { changes > 0 }
+            await eventually("round \(round): the directory is reported") { changes > 0 }
             changes = 0
             try touch("a/b/snd/controlC0")
-            await eventually("round \(round): the entry is told") { changes > 0 }
+            await eventually("round \(round): the entry is reported") { changes > 0 }
             changes = 0
             try remove("a")
-            await eventually("round \(round): the end is told") { changes > 0 }
+            await eventually("round \(round): the end is reported") { changes > 0 }
         }
         watch.cancel()
     }

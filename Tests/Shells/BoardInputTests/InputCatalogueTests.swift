@@ -2,7 +2,7 @@ import BoardInput
 import Foundation
 import Testing
 
-/// A class directory as the kernel makes it, in a directory of the test's.
+/// A class directory like the kernel's, in a directory of the test's own.
 struct ClassDirectory: ~Copyable {
     let root = FileManager.default.temporaryDirectory.appendingPathComponent("btcall-input-\(UUID())")
 

@@ -4,7 +4,7 @@ import ControlLoop
 import Glibc
 import Testing
 
-/// Waits for something to become true, at most five seconds.
+/// Waits at most five seconds for a condition.
 @ControlPlane
 func eventually(
     _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ condition: @ControlPlane () -> Bool
@@ -34,7 +34,7 @@ struct Far {
     func hangUp() { close(descriptor) }
 }
 
-/// What the kernel would say when asked.
+/// The kernel's answers to queries.
 @ControlPlane
 private final class Truth<Value> {
     var value: Value
@@ -131,14 +131,14 @@ private final class Truth<Value> {
         #expect(throws: BoardInputError.missing(device: "GPIO chip gpiochip77", others: [])) {
             try GPIOLine(chip: "gpiochip77", line: 1, isInverted: false, bias: .unchanged, nodes: "/nonexistent")
         }
-        // A file that is no chip: the kernel's own word.
+        // A file that is no chip: the kernel's own text.
         let error = #expect(throws: BoardInputError.self) {
             try GPIOLine(chip: "/dev/null", line: 1, isInverted: false, bias: .pullUp)
         }
         #expect(error?.description.contains("GPIO_GET_CHIPINFO") == true)
         let denied = BoardInputError.denied(path: "/dev/input/event3")
         #expect(denied.remedy.contains("70-btcall.rules"))
-        // What a light in /sys says under a unit that protects the kernel's tunables.
+        // The errno of a light in /sys under a unit that protects the kernel's tunables.
         let readOnly = BoardInputError(opening: "/sys/class/leds/mic/trigger", call: "open", code: EROFS)
         #expect(readOnly == .readOnly(path: "/sys/class/leds/mic/trigger"))
         #expect(readOnly.remedy.contains("ProtectKernelTunables"))

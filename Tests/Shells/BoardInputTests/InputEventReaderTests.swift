@@ -28,7 +28,7 @@ enum Wire {
 @Suite struct InputEventReaderTests {
     @Test func `keys and switches are distinguished, other events are left out`() {
         var reader = InputEventReader()
-        // EV_REL, EV_MSC, a key that repeats itself.
+        // EV_REL, EV_MSC, a repeated key.
         let others = Wire.event(2, 0, 5) + Wire.event(4, 4, 1) + Wire.phone(2)
         let bytes = Wire.plug(true) + others + Wire.phone(1) + Wire.dropped + Wire.plug(false)
         #expect(

@@ -26,7 +26,7 @@ import Testing
         let child = Task { @ControlPlane in
             try await loop.run(["sh", "-c", script], forwarding: [SIGUSR1], ignoring: [SIGURG])
         }
-        // Until the test is over: the last one may come when nobody forwards it any more.
+        // Until the end of the test: the last one may come when nobody forwards it any more.
         let signal = try loop.onSignal(SIGUSR1) {}
         defer { signal.cancel() }
         var isOver = false
@@ -34,7 +34,7 @@ import Testing
             defer { isOver = true }
             return try await child.value
         }
-        // The shell may not have set its trap yet: then the signal ends it by itself.
+        // The shell may not have set its trap yet: then the signal ends it directly.
         while !isOver {
             await loop.sleep(for: .milliseconds(20))
             pthread_kill(pthread_self(), SIGURG)
@@ -47,7 +47,7 @@ import Testing
         let script = "echo first; echo second >&2; cat; exit 5"
         let report = try await loop.run(["sh", "-c", script], within: .seconds(30), keeping: 1000)
         #expect(report.status == 5 && report.output == "first\nsecond\n" && !report.wasKilled)
-        // More than any buffer between us holds.
+        // More than any buffer between the processes holds.
         let long = ["sh", "-c", "head -c 1000000 /dev/zero | tr '\\0' x; exit 6"]
         let cut = try await loop.run(long, within: .seconds(30), keeping: 10)
         #expect(cut.status == 6 && cut.output == "xxxxxxxxxx" && !cut.wasKilled)
@@ -79,7 +79,7 @@ import Testing
         let report = try await loop.run(
             ["sh", "-c", script], adding: ["NAME": "x" + String(repeating: "é", count: 150_000), "SHORT": "é"],
             within: .seconds(30), keeping: 100)
-        // Of the last one only the first byte would have had room.
+        // Only the first byte of the last character would have fitted.
         #expect(report.status == 0 && report.output == "\(most - 1)\né")
     }
 

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) @ControlPlane struct CommandRunnerTests {
-    /// What became of each command, in the order in which they ended.
+    /// Outcomes of the commands, in the order in which they ended.
     @ControlPlane
     private final class Ends {
         var all: [String] = []
@@ -55,7 +55,7 @@ import Testing
 
     @Test func `commands beyond the limit are dropped`() async {
         let runner = runner(mostWaiting: 2)
-        // One runs beside those that wait.
+        // One runs beside the waiting ones.
         #expect((0..<5).map { run(runner, "\($0)", "true") } == [true, true, true, false, false])
         await ends.reach(3)
         #expect(run(runner, "5", "true"))

@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// A directory of its own, to which nobody else may write.
+/// A directory of its own that nobody else may write to.
 private final class Folder {
     let path: String
 
@@ -22,7 +22,7 @@ private final class Folder {
         return file
     }
 
-    /// A directory to which everybody may write.
+    /// A directory that everybody may write to.
     func makeShared() -> String {
         mkdir(path + "/shared", 0o777)
         chmod(path + "/shared", 0o777)
@@ -65,7 +65,7 @@ private final class Folder {
         #expect(refusal(file, atMost: 9)?.reason == .tooLong(9))
         let text = try #require(refusal(file, atMost: 9)).description
         #expect(text == "\(file): has more than 9 bytes; accepted: a regular file of at most 9 bytes")
-        // What the kernel shows as a file has no size.
+        // Files of the kernel have no size.
         #expect(try !ForeignFile.read("/proc/self/status", atMost: 1 << 16).isEmpty)
     }
 
@@ -107,7 +107,7 @@ private final class Folder {
             #expect(refusal(path)?.reason == .link(directory: shared), "\(path)")
             #expect(refusal(path)?.description.contains("a symbolic link, and others may write to \(shared)") == true)
         }
-        // A file is a file, wherever it is.
+        // A regular file is accepted anywhere.
         try Data("there".utf8).write(to: URL(filePath: shared + "/file"))
         #expect(try ForeignFile.read(shared + "/file", atMost: 10) == Array("there".utf8))
         let loop = folder.path + "/loop"
@@ -142,14 +142,14 @@ private final class Folder {
         #expect(symlink(victim, file + ".new") == 0)
         try OwnFile.replace(file, with: Array("1".utf8))
         #expect(folder.text("file") == "1" && folder.text("victim") == "untouched")
-        // A link is no file yet: nothing is made where it leads.
+        // A link is not a file yet: nothing is created at its target.
         #expect(symlink(folder.path + "/made", file + ".new") == 0)
         try OwnFile.replace(file, with: Array("2".utf8))
         #expect(folder.text("file") == "2" && folder.text("made") == nil)
         #expect(mkfifo(file + ".new", 0o600) == 0)
         try OwnFile.replace(file, with: Array("3".utf8))
         #expect(folder.text("file") == "3")
-        // The name itself may be anything as well.
+        // The name itself may be of any kind as well.
         #expect(unlink(file) == 0 && symlink(victim, file) == 0)
         try OwnFile.replace(file, with: Array("4".utf8))
         #expect(folder.text("file") == "4" && folder.text("victim") == "untouched")
@@ -188,7 +188,7 @@ private final class Folder {
         #expect(mkfifo(folder.path + "/fifo", 0o600) == 0)
         let fifo = #expect(throws: FileRefusal.self) { try append(folder.path + "/fifo") }
         #expect(fifo?.reason == .failed(SystemError(call: "open", code: ENXIO)))
-        // Only root can make a file of somebody else's.
+        // Only root can create another user's file.
         if geteuid() == 0 {
             chmod(shared + "/record", 0o666)
             chown(shared + "/record", 65534, 65534)

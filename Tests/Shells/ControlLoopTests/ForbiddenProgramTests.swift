@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 @Suite struct ForbiddenProgramTests {
-    /// What a thread finds that has given up programs.
+    /// Observations of a thread that has given up programs.
     private struct Findings {
         var forbidden: Int32 = -1
         var spawned: Int32 = -1
@@ -14,7 +14,7 @@ import Testing
         var findings = Findings()
         withUnsafeMutablePointer(to: &findings) { findings in
             var thread = pthread_t()
-            // A thread of its own: there is no way back.
+            // In a thread of its own, because this cannot be undone.
             let code = pthread_create(
                 &thread, nil,
                 { context in

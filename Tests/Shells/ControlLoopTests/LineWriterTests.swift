@@ -5,9 +5,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Standard error that nobody reads. Each test ends at once, or never: a writer that waits would.
+/// Standard error that nobody reads. Each test ends at once, or never: a writer that waits would hang.
 @Suite(.timeLimit(.minutes(1))) struct LineWriterTests {
-    /// Bytes that are there, or come within the moment that a terminal needs to pass them on.
+    /// Bytes that are available, or arrive within the moment that a terminal needs to pass them on.
     private func read(_ descriptor: Int32) -> String {
         var text = ""
         var piece = [UInt8](repeating: 0, count: 65536)
@@ -30,7 +30,7 @@ import Testing
             let reader = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
             var number: UInt32 = 0
             var isLocked: Int32 = 0
-            // TIOCSPTLCK and TIOCGPTN, which Swift does not see.
+            // TIOCSPTLCK and TIOCGPTN, which Swift does not import.
             try #require(ioctl(reader, 0x4004_5431, &isLocked) == 0 && ioctl(reader, 0x8004_5430, &number) == 0)
             let writer = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC)
             try #require(writer >= 0)
@@ -49,12 +49,12 @@ import Testing
         let ours = dup(writer)
         defer { for end in [reader, writer, ours] { close(end) } }
         let flags = fcntl(writer, F_GETFL)
-        // As btcalld does it; of a pipe even without.
+        // As btcalld does it; a pipe works even without.
         if kind == "terminal" { btcall_detach_descriptor(ours) }
         let lines = LineWriter(ours)
         let text = String(repeating: "x", count: 100)
         for number in 0..<20_000 { lines.write("\(number) \(text)\n") }
-        // Nobody else's flags were touched.
+        // Flags of other processes were not changed.
         #expect(fcntl(writer, F_GETFL) == flags && flags & O_NONBLOCK == 0)
         let before = read(reader).split(whereSeparator: \.isNewline)
         let whole = before.filter { $0.hasSuffix(" \(text)") }
@@ -63,7 +63,7 @@ import Testing
         lines.write("again\n")
         let after = read(reader).split(whereSeparator: \.isNewline).suffix(2)
         let lost = 20_000 - whole.count
-        // Of the last one a terminal may have taken all but the line feed.
+        // Of the last line a terminal may have taken all but the line feed.
         let said = (kind == "terminal" ? [lost, lost + 1] : [lost]).map {
             "warning btcall.log: \($0) lines were lost: nobody read standard error"
         }
@@ -82,7 +82,7 @@ import Testing
     @Test func `a foreign writer that fills the pipe again and again does not stop it`() throws {
         let (reader, writer) = try ends("pipe")
         defer { for end in [reader, writer] { close(end) } }
-        // A description of its own, so that this one's flag is not the shared one's.
+        // An open file of its own, so that its flag is not shared.
         let foreign = open("/proc/self/fd/\(writer)", O_WRONLY | O_NONBLOCK)
         try #require(foreign >= 0)
         defer { close(foreign) }
@@ -109,7 +109,7 @@ import Testing
         let block = [UInt8](repeating: 0x2E, count: 4096)
         while write(ours, block, block.count) > 0 {}
         #expect(errno == EAGAIN)
-        // A file stays what it is.
+        // A regular file stays unchanged.
         let file = open("/dev/null", O_WRONLY)
         defer { close(file) }
         btcall_detach_descriptor(file)

@@ -6,7 +6,7 @@ struct PrintableTextTests {
         ("Jabra Évolve 65", "Jabra Évolve 65"),
         ("\u{1B}[2Jgone\u{7}", #"\u{1B}[2Jgone\u{7}"#),
         ("one\r\ntwo\tthree\u{7F}", #"one\u{D}\u{A}two\u{9}three\u{7F}"#),
-        // A control sequence introducer of one byte, a text that turns round, a line separator, a private character.
+        // A control sequence introducer of one byte, a text that reverses direction, a line separator, a private character.
         ("\u{9B}31m\u{202E}abc\u{2028}\u{E000}", #"\u{9B}31m\u{202E}abc\u{2028}\u{E000}"#),
         ("\u{2066}x\u{2069}\u{85}\u{2029}\u{0}", #"\u{2066}x\u{2069}\u{85}\u{2029}\u{0}"#),
         ("\u{200B}\u{FEFF}\u{E0041}\u{10FFFF}\u{FFFE}", #"\u{200B}\u{FEFF}\u{E0041}\u{10FFFF}\u{FFFE}"#),

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// What a process of its own shows: see Probe.
+/// Properties that a process of its own shows; see Probe.
 @Suite(.serialized) struct ProbeTests {
     @Test func `tasks, sleeps and executor preferences need one thread`() throws {
         let report = try Self.probe("tasks")
@@ -29,7 +29,7 @@ import Testing
 
     @Test func `without free descriptors a listener waits without spinning, logs it once, and continues`() throws {
         let report = try Self.probe("shortage")
-        // It looked two or three times. One that spins takes all of the two seconds.
+        // It checks two or three times. A spinning listener takes all of the two seconds.
         #expect(try #require(report["busyMilliseconds"].flatMap { Int($0) }) < 200)
         #expect(report["acceptedWithoutRoom"] == "0" && report["linesWithoutRoom"] == "1")
         #expect(report["accepted"] == "1" && report["lines"] == "2")

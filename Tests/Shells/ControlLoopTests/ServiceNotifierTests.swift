@@ -32,7 +32,7 @@ struct LogTests {
         let line = StandardErrorLogHandler.line(
             level: .warning, label: "btcall.test", message: "text", metadata: ["b": "2", "a": "1"])
         #expect(line == "warning btcall.test: text a=1 b=2\n")
-        // What the text says itself is a field of the journal and not said twice.
+        // A value that the text contains is a field of the journal and not repeated.
         let said = StandardErrorLogHandler.line(
             level: .info, label: "btcall.test", message: "call 17: active", metadata: ["call": "17", "headset": "18"])
         #expect(said == "info btcall.test: call 17: active headset=18\n")

@@ -8,7 +8,7 @@ import Testing
 
 private let properties = "org.freedesktop.DBus.Properties"
 
-/// What the exported object keeps.
+/// State of the exported object.
 @ControlPlane
 private final class Model {
     var volume: UInt32 = 7
@@ -49,7 +49,7 @@ struct BusConnectionObjectTests {
             let model = Model()
             server.exportObjectManager(at: "/m")
             server.export([model.interface(server)], at: "/m/one")
-            // Its signals have gone before anybody subscribes.
+            // Its signals are sent before anybody subscribes.
             try await settle(server)
             try await body(server, client, try #require(server.uniqueName))
         }
@@ -174,14 +174,14 @@ struct BusConnectionObjectTests {
                 told.append(signal.arguments[0])
             }
             defer { signals.cancel() }
-            // The bus knows of the subscription before anything is exported.
+            // The bus knows the subscription before anything is exported.
             _ = try await client.processID(of: name)
             server.exportObjectManager(at: "/m", of: "a.")
             server.export([ExportedInterface("other.I", methods: [.init("M") { _ in [] }])], at: "/m/other")
             server.export([ExportedInterface("a.I"), ExportedInterface("other.I")], at: "/m/own")
             let objects = try await client.call(name, "/m", manager, "GetManagedObjects")
             #expect(objects.first?.entries?.map(\.key) == [.objectPath("/m/own")])
-            // Whoever knows it finds it.
+            // A client that knows the path finds it.
             #expect(try await client.call(name, "/m/other", "other.I", "M").isEmpty)
             server.unexport(path: "/m/other")
             server.unexport(path: "/m/own")
@@ -294,7 +294,7 @@ struct BusConnectionObjectTests {
     }
 }
 
-/// Whether a text is well-formed XML, as far as tags go.
+/// Whether a text is well-formed XML, checked by its tags.
 private struct TagBalance {
     let isWellFormed: Bool
 

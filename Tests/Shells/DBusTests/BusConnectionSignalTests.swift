@@ -6,7 +6,7 @@ import Testing
 
 @testable import DBus
 
-/// A round trip to the bus: what was sent before has been handled there, and its answers have come.
+/// A round trip to the bus: earlier messages have been handled there, and their answers have arrived.
 @ControlPlane
 func settle(_ connections: BusConnection...) async throws {
     for connection in connections {
@@ -57,7 +57,7 @@ struct BusConnectionSignalTests {
             let mailbox = Mailbox<String>()
             try await sender.requestName("org.btcall.test.Name")
             receiver.subscribe(sender: "org.btcall.test.Name", interface: "a.b") { mailbox.put($0.member) }
-            // Brings the impostor's signals here as well.
+            // Delivers the impostor's signals here as well.
             receiver.subscribe(interface: "a.b") { _ in }
             try await settle(receiver)
             receiver.emit(path: "/", interface: "a.b", member: "Impostor")

@@ -9,7 +9,7 @@ import Testing
 private let echoPath = "/org/btcall/test"
 private let echoName = "org.btcall.test.Echo"
 
-/// An object that answers with what it was asked, and some ways of answering wrongly.
+/// An object that echoes its arguments, with some wrong ways to answer.
 @ControlPlane
 private func exportEcho(on bus: BusConnection) {
     bus.export(
@@ -73,7 +73,7 @@ struct BusConnectionCallTests {
                     try name(server), echoPath, echoName, "Fail", ["org.btcall.Error.Test", "because"])
             }
             #expect(error == BusError(name: "org.btcall.Error.Test", message: "because"))
-            // An error name that cannot be is the handler's fault.
+            // An invalid error name is the handler's fault.
             let fault = await #expect(throws: BusError.self) {
                 try await client.call(try name(server), echoPath, echoName, "Fail", ["no name", "because"])
             }
@@ -201,7 +201,7 @@ struct BusConnectionCallTests {
             }
             var bytes = [UInt8](repeating: 0, count: 2)
             #expect(read(ends[1], &bytes, 1) == 1)
-            // The server's copies go when its task is over: then the other end sees the end.
+            // The server's copies go when its task has ended: then the other end sees the end.
             let mailbox = Mailbox<Readiness>()
             let source = try ControlLoop.shared.add(ends[1], .readable) { mailbox.put($0) }
             _ = await mailbox.take()

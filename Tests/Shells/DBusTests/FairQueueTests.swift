@@ -56,7 +56,7 @@ import Testing
         for sender in 1...300 { accepted += fill(&queue, "flood\(sender) ", 1000) }
         #expect(accepted <= 1000 + 300 * 5)
         #expect(fill(&queue, "late", 10) == 5)
-        // What the first one has leaves room again.
+        // The first sender's remaining elements leave room again.
         #expect(queue.takeTurn(2, perSender: 2).first == "flood1 1")
     }
 

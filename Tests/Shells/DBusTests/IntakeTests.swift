@@ -11,7 +11,7 @@ private let name = "org.btcall.test.Counter"
 private let properties = "org.freedesktop.DBus.Properties"
 private let manager = "org.freedesktop.DBus.ObjectManager"
 
-/// Counts what it is asked.
+/// Counts received calls.
 @ControlPlane
 private final class Counter {
     private(set) var asked = 0
@@ -55,7 +55,7 @@ private final class Counter {
     }
 }
 
-/// Calls of other programs: too many, too long, without anybody who waits, and what is not for everybody.
+/// Calls of other programs: too many, too long, without a reply, and of confidential properties.
 @Suite @ControlPlane
 struct IntakeTests {
     private func with(
@@ -101,11 +101,11 @@ struct IntakeTests {
             let destination = try #require(server.uniqueName)
             let count = 1000
             for _ in 0..<count { flood.post(destination, path, name, "Work") }
-            // The bus has all of it now.
+            // The bus has received all of it by now.
             _ = try await flood.owner(of: destination)
             #expect(try await other.call(destination, path, name, "Ask", ["y"]) == ["y"])
             #expect(counter.done < count / 2, "\(counter.done)")
-            // What was accepted is done; no more than may wait has come.
+            // All accepted calls are handled; no more than the limit has arrived.
             while counter.done < count { await ControlLoop.shared.sleep(for: .milliseconds(1)) }
         }
     }
@@ -310,7 +310,7 @@ struct IntakeTests {
             #expect(credentials.user == getuid())
             #expect(try await server.credentials(of: name) == credentials)
             client.close()
-            // Known also when it has gone: nobody else gets its name.
+            // Known also after its departure: its name is never reused.
             #expect(try await server.credentials(of: name) == credentials)
             await #expect(throws: BusError.self) { try await server.credentials(of: ":1.4711") }
         }

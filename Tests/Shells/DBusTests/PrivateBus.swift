@@ -46,7 +46,7 @@ final class PrivateBus {
         _ = await daemon.lines.take()
     }
 
-    /// Ends the daemon without a word.
+    /// Kills the daemon without notice.
     func kill() {
         daemon?.kill()
         daemon = nil
@@ -54,7 +54,7 @@ final class PrivateBus {
 
     func stop() {
         kill()
-        // What is left in a temporary directory does no harm.
+        // Leftovers in a temporary directory do no harm.
         try? FileManager.default.removeItem(atPath: directory)
     }
 
@@ -79,7 +79,7 @@ final class PrivateBus {
     }
 }
 
-/// A program that runs beside the test; its standard output comes in lines.
+/// A program that runs beside the test; its standard output arrives in lines.
 @ControlPlane
 final class ChildProcess {
     let lines = Mailbox<String>()
@@ -89,7 +89,7 @@ final class ChildProcess {
     private var partial: [UInt8] = []
     private var ended = Mailbox<Int32>()
 
-    /// - Parameter isQuiet: what it says on standard error is thrown away.
+    /// - Parameter isQuiet: discards its standard error.
     init(_ arguments: [String], isQuiet: Bool = false) throws {
         var pipeEnds: [Int32] = [0, 0]
         _ = try SystemError.check("pipe") { pipe(&pipeEnds) }
@@ -100,7 +100,7 @@ final class ChildProcess {
         posix_spawn_file_actions_init(&actions)
         posix_spawn_file_actions_adddup2(&actions, pipeEnds[1], 1)
         if isQuiet { posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0) }
-        // Ends with the loop's thread, should the tests crash.
+        // Ends with the loop's thread, in case the tests crash.
         let command = ["setpriv", "--pdeathsig", "KILL"] + arguments
         var words = command.map { strdup($0) } + [nil]
         defer { for word in words { free(word) } }

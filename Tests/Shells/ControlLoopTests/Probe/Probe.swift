@@ -6,7 +6,7 @@ import Glibc
 import Logging
 import Synchronization
 
-/// A small program for what only an own process can show: its threads, its memory, how often it wakes, how it ends.
+/// A small program for properties that only a process of its own can show: threads, memory, wake-ups, end.
 @main
 enum Probe {
     static func main() {
@@ -24,7 +24,7 @@ enum Probe {
         }
     }
 
-    /// On the main thread, as the daemon does it.
+    /// On the main thread, like the daemon.
     private static func run(_ body: @escaping @ControlPlane () async -> Void) {
         ControlLoop.shared.runUntilStopped {
             Task { @ControlPlane in
@@ -92,7 +92,7 @@ enum Probe {
         pipe(&pair)
         let source = try? ControlLoop.shared.add(pair[0], .readable) { _ in }
         ControlLoop.shared.schedule(after: .seconds(3600)) {}
-        // The least of three: a page that the kernel has to fetch is none of the loop's.
+        // The least of three: a page that the kernel has to load is not the loop's fault.
         var wakeUps: [Int] = []
         for _ in 1...3 {
             let cancelled = ControlLoop.shared.schedule(after: .milliseconds(100)) {}
@@ -119,7 +119,7 @@ enum Probe {
         }
     }
 
-    /// Somebody connects while there is no descriptor to spare, and is accepted as soon as there is one again.
+    /// A client connects while no descriptor is free, and is accepted as soon as one is free again.
     @ControlPlane
     private static func shortage() async {
         let name = Array("\0btcall-probe-\(getpid())".utf8)
@@ -151,7 +151,7 @@ enum Probe {
         }
     }
 
-    /// A stream socket of the abstract name, with which something is done.
+    /// Opens a stream socket of the abstract name and uses it.
     private static func local(
         _ name: [UInt8], _ use: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32
     ) -> Int32 {
@@ -213,7 +213,7 @@ enum Probe {
         return Double(count) / (Double(start.duration(to: ControlLoop.now).nanoseconds) / 1e9)
     }
 
-    /// The names of this process' threads.
+    /// The names of this process's threads.
     private static func threads() -> [String] {
         var names: [String] = []
         guard let directory = opendir("/proc/self/task") else { return names }
@@ -250,7 +250,7 @@ enum Probe {
     }
 }
 
-/// Counts what is logged.
+/// Counts log messages.
 private struct CountingHandler: LogHandler {
     let counter: Counter
     var logLevel = Logger.Level.trace
