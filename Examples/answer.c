@@ -1,4 +1,4 @@
-// One incoming call, whose far end hears itself: gcc answer.c -o answer $(pkg-config --cflags --libs libsystemd); ./answer NUMBER
+// One incoming call whose far end hears itself: gcc answer.c -o answer $(pkg-config --cflags --libs libsystemd); ./answer NUMBER
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,12 +12,12 @@ static int perform(sd_bus_message *request, void *loop, sd_bus_error *error) {
     return sd_bus_reply_method_return(request, "");
 }
 static int exchange(sd_event_source *source, int line, uint32_t events, void *data) {
-    char block[65536];  // for each block of 10 ms that comes, one goes back
+    char block[65536];  // one block back for each block of 10 ms received
     ssize_t size = recv(line, block, sizeof block, 0);
     return size > 0 && send(line, block, size, MSG_NOSIGNAL) == size ? 0 : sd_event_source_set_enabled(source, SD_EVENT_OFF);
 }
 static int audio(sd_bus_message *request, void *loop, sd_bus_error *error) {
-    int line, result = sd_bus_message_read(request, "oh", NULL, &line);  // the line goes with the message: kept is a copy
+    int line, result = sd_bus_message_read(request, "oh", NULL, &line);  // sd-bus closes it with the message: keep a copy
     if (result >= 0) sd_event_add_io(loop, NULL, fcntl(line, F_DUPFD_CLOEXEC, 3), EPOLLIN, exchange, NULL);
     return result < 0 ? result : sd_bus_reply_method_return(request, "");
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One incoming call, whose far end hears itself: apt-get install python3-dbus python3-gi; Examples/answer.py NUMBER"""
+"""One incoming call whose far end hears itself: apt-get install python3-dbus python3-gi; Examples/answer.py NUMBER"""
 import socket
 import sys
 
@@ -25,7 +25,7 @@ class Phone(dbus.service.Object):
         GLib.io_add_watch(line.fileno(), GLib.IO_IN, exchange, line)
 
 
-def exchange(descriptor, condition, line):  # for each block of 10 ms that comes, one goes back
+def exchange(descriptor, condition, line):  # one block back for each block of 10 ms received
     block = line.recv(65536)
     return bool(block) and line.send(block) > 0
 

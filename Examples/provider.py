@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A telephony application in Python, without btcall: one incoming call, whose far end says what it hears.
+"""A telephony application in Python, without btcall: one incoming call whose far end says what it hears.
 
     pip install -r Examples/requirements.txt
     Examples/provider.py NUMBER
 
-btcalld is on the system bus, or at the address in BTCALL_BUS. It prints what happens, and ends with the call.
+Set BTCALL_BUS for a btcalld that is not on the system bus. Prints what happens, and ends with the call.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ def say(text):
 
 
 class Provider(ServiceInterface):
-    """What btcalld calls. To return is to have done it; to raise DBusError is to refuse."""
+    """The methods that btcalld calls. Returning confirms a request; raising DBusError refuses it."""
 
     def __init__(self):
         super().__init__("org.btcall.CallProvider1")
@@ -52,7 +52,7 @@ class Provider(ServiceInterface):
 
     @method()
     def AudioReady(self, call: "o", audio: "h", format: "a{sv}"):
-        """A packet socket: for each block of 10 ms that comes, one goes back. Here it is the same one."""
+        """A packet socket: send one block for each block of 10 ms received. This example sends the same block back."""
         self.close_audio()
         self.audio = socket.socket(fileno=audio)
         self.audio.setblocking(False)
