@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The page about faults has what the lab's scripts try, no more and no less.
+/// The page about faults lists exactly the faults of the lab's scripts.
 @Suite struct FaultPageTests {
     private static func names() throws -> [String] {
         try ["95-faults-bluetooth", "96-faults-machine"].flatMap { script in

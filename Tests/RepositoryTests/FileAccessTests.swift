@@ -1,8 +1,7 @@
 import Foundation
 import Testing
 
-/// Files are opened in few places, each with its reason: what somebody else has put there goes through `ForeignFile`, and what is
-/// written goes through `OwnFile`.
+/// Files are opened in few places, each with its reason: `ForeignFile` opens files of others, `OwnFile` writes files.
 @Suite struct FileAccessTests {
     /// Sources by their paths, without comments.
     private func sources() throws -> [(path: String, lines: [Substring])] {

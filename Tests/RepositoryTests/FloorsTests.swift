@@ -2,48 +2,48 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The floors of `Sources`: a module's folder says what kind of code it is, and what it may import. `Tests` has the same floors: a
-/// module is tested by what it may use itself.
+/// The floors of `Sources`: a module's folder determines its kind of code and its imports. `Tests` has the same floors: a
+/// module's tests may use no more than the module.
 @Suite struct FloorsTests {
     /// A module of Swift, or of C, below `Sources`.
     private struct Module {
         let name: String
         let floor: String
-        /// What each file imports, by path.
+        /// Imports of each file, by path.
         let imports: [(path: String, module: String)]
     }
 
-    /// What a floor may import: modules of these floors, and of the system or other packages these alone.
+    /// Allowed imports of a floor: modules of these floors, and these modules of the system or other packages.
     private struct Rule {
         let floors: Set<String>
         let others: Set<String>
-        /// Modules of further floors.
+        /// Single modules of further floors.
         var modules: Set<String> = []
     }
 
     private static let rules: [String: Rule] = [
-        // What Swift cannot import.
+        // Code for APIs that Swift cannot import.
         "C": Rule(floors: [], others: []),
         // No C, no clock, no file: `Instant` is in BluetoothTypes.
         "Pure": Rule(floors: ["Pure"], others: []),
         // Glibc has the floating point functions and the descriptors; Synchronization has the atomics.
         "RealTime": Rule(floors: ["C", "Pure", "RealTime"], others: ["Glibc", "Synchronization"]),
         "Shells": Rule(floors: ["C", "Pure", "Shells"], others: ["Glibc", "Logging", "Synchronization"]),
-        // What applications link: nothing of the daemon, and nothing of C itself.
+        // Applications link this: no part of the daemon, and no C directly.
         "Client": Rule(floors: ["Pure", "Shells", "Client"], others: ["Glibc", "Synchronization"]),
-        // Of the client only the names of the bus contract, which both sides have to agree on. Without Foundation, which would
-        // be most of the program that ships.
+        // Of the client only the names of the bus contract, on which both sides have to agree. No Foundation: it would be most of
+        // the program that ships.
         "Daemon": Rule(
             floors: ["C", "Pure", "RealTime", "Shells", "Daemon"], others: ["Glibc", "Logging", "Synchronization"],
             modules: ["BTCallAPI"]),
-        // Stands in for the outside of the daemon, and so never knows its inside.
+        // Simulates the surroundings of the daemon, so it must not know the daemon's inside.
         "Simulator": Rule(
             floors: ["C", "Pure", "RealTime", "Shells", "Simulator"],
             others: ["Dispatch", "Foundation", "Glibc", "Logging", "Synchronization"]),
     ]
-    /// Modules that may import further floors than theirs, and why.
+    /// Modules that may import floors beyond the rule, with the reason.
     private static let wider: [String: Set<String>] = [
-        // The far end of a call: it sends and hears samples, and measures them with the codecs' own means.
+        // The far end of a call: it sends and receives samples, and measures them with the code of the codecs.
         "CallExchange": ["RealTime"],
         // Runs the daemon's real code in the simulated world, and measures it.
         "BTCallBench": ["Client", "Daemon"],
@@ -63,9 +63,9 @@ import Testing
         "@",
     ]
 
-    /// The module of an import declaration, whatever stands before it or is picked from the module.
+    /// The module of an import declaration, with any attributes and with any single symbol of the module.
     static func imported(by line: Substring) -> String? {
-        // Most lines are none, and an expression is slow.
+        // Most lines are not imports, and a regular expression is slow.
         let code = line.drop { $0 == " " }
         guard beginnings.contains(where: { code.hasPrefix($0) }) else { return nil }
         let declaration =
@@ -73,7 +73,7 @@ import Testing
         return line.firstMatch(of: declaration).map { String($0.name) }
     }
 
-    /// The names in the folder of that path, without what is hidden.
+    /// The names in a folder, without hidden ones.
     private func names(in folder: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: RepositoryTests.root.appending(path: folder).path)
             .filter { !$0.hasPrefix(".") }.sorted()
@@ -103,7 +103,7 @@ import Testing
         let dependencies: Set<String>
     }
 
-    /// The targets of the manifest that say their path, by it.
+    /// The targets of the manifest with a path, by path.
     private func targets() throws -> [String: Target] {
         let manifest = try RepositoryTests.contents("Package.swift")
         let beginning = /\n {8}\.(target|executableTarget|systemLibrary|testTarget)\(/
@@ -130,7 +130,7 @@ import Testing
         return found
     }
 
-    /// All that is built for a target: its dependencies, and theirs.
+    /// Everything that is built for a target: its dependencies, and theirs.
     private func reach(of target: Target, in targets: [String: Target]) -> Set<String> {
         let byName = Dictionary(targets.values.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         var reached: Set<String> = []
@@ -216,11 +216,11 @@ import Testing
     /// The floors whose modules are tested one to one.
     private static let testedFloors = ["Pure", "RealTime", "Shells", "Client", "Daemon"]
 
-    /// What tests of pure modules have beside pure modules and TestSupport, and why.
+    /// Dependencies of tests of pure modules other than pure modules and TestSupport, with the reason.
     private static let widerTests: [String: Set<String>] = [
         // `btcall-lab gateway` is played against the dialogues.
         "HandsFreeTests": ["BTCallLab", "BluetoothSockets", "ControlLoop"],
-        // Scenarios are run by what runs them for people.
+        // Scenarios run in the same runner as for users.
         "RoutingTests": ["BTCallSimulator"],
     ]
 

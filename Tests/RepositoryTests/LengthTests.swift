@@ -2,27 +2,27 @@ import Foundation
 import TestSupport
 import Testing
 
-/// How long a file, and a function of `Sources`, may be. What is longer is cut by its sense: a topic of a file becomes a file, a
+/// Most lines of a file, and of a function of `Sources`. Cut a longer one by its sense: a topic of a file becomes a file, a
 /// thought of a function becomes a function.
 @Suite struct LengthTests {
     private static let fileLines = 450
     private static let functionLines = 70
 
-    /// What may be longer, by path, and why. Empty is as it should be.
+    /// Files that may be longer, by path, with the reason. Should be empty.
     private static let longFiles: [String: String] = [:]
-    /// By path and the function's first line.
+    /// Functions that may be longer, by path and first line.
     private static let longFunctions: [String: String] = [:]
 
     struct Function: Equatable {
-        /// The line that it begins with, without its indentation.
+        /// Its first line, without indentation.
         let head: String
-        /// The number of that line, from 1.
+        /// Number of that line, from 1.
         let line: Int
         let length: Int
     }
 
-    /// Functions, initialisers, subscripts and computed properties with a body of lines of its own. The sources are formatted:
-    /// a body ends with a brace at the indentation of its declaration.
+    /// Functions, initialisers, subscripts and computed properties with a body of several lines. The sources are formatted: a
+    /// body ends with a brace at the indentation of its declaration.
     static func swiftFunctions(in text: String) -> [Function] {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         let declaration =
@@ -37,7 +37,7 @@ import Testing
                     return Function(
                         head: String(lines[index].dropFirst(indentation)), line: index + 1, length: end - index + 1)
                 }
-                // Another declaration, or the end of what it stands in: it had no body, or one in its own line.
+                // The next declaration, or the end of the surrounding one: it had no body, or one on its own line.
                 let isSignature = [")", "where ", "-> ", "{"].contains { rest.hasPrefix($0) }
                 if deeper < indentation || deeper == indentation && !isSignature { return nil }
             }
@@ -59,7 +59,7 @@ import Testing
                     Function(head: String(lines[begin]), line: begin + 1, length: index - begin + 1))
                 (head, isInBody) = (nil, false)
             } else if !isInBody {
-                // The signature is what stands between the brace and the line that is empty or a comment.
+                // The signature is between the brace and the last empty line or comment before it.
                 if line.isEmpty || line.hasPrefix("//") { head = nil } else { head = head ?? index }
             }
         }

@@ -13,7 +13,7 @@ import Testing
         var names: [String] = []
         for line in page.split(separator: "\n") where line.hasPrefix("| `") {
             let cell = line.split(separator: "|").first ?? ""
-            // What is between the marks, and not between a pair and the next.
+            // The text inside a pair of backquotes, not between two pairs.
             let parts = cell.split(separator: "`", omittingEmptySubsequences: false)
             names += parts.indices.filter { $0 % 2 == 1 }.map { String(parts[$0]) }
         }

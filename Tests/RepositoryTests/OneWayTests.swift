@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What is done in one place only, so that it is right everywhere.
+/// Tasks that one place does for all code.
 @Suite struct OneWayTests {
-    /// How often each file says one of the words.
+    /// Occurrences of the words in code, by file.
     private func count(_ words: [String], under folder: String) throws -> [String: Int] {
         var found: [String: Int] = [:]
         for path in try Page.paths(withSuffix: ".swift", under: [folder]) {
@@ -24,21 +24,21 @@ import Testing
     @Test func `what btcall prints goes through Output, which cleans it`() throws {
         let programs = "Sources/Programs"
         let raw = ["output.write(", "terminal.write(", "screen.write(", "talk.write(", ".writeError("]
-        // The script for a shell, a configuration file, and a question in our own words.
+        // A script for a shell, a configuration file, and a question without foreign text.
         #expect(
             try count(raw, under: programs) == [
                 "\(programs)/BTCallCommand/Commands/CompletionsCommand.swift": 1,
                 "\(programs)/BTCallCommand/Commands/SetupCommand.swift": 2,
                 "\(programs)/btcall-lab/Commands/LabCompletionsCommand.swift": 1,
             ])
-        // The demo plays to itself: nothing in it is called by others.
+        // The demo has no names from outside.
         let printing = [" print(", "fputs(", "puts(", "FileHandle.standardOutput", "FileHandle.standardError"]
         let found = try count(printing, under: programs)
             .filter { !$0.key.hasSuffix("/Output.swift") && !$0.key.contains("/IntercomExample/") }
         #expect(
             found == [
                 "\(programs)/btcall-lab/Commands/DemoCommand.swift": 3,
-                // Help and version, which are our own words.
+                // Help and version, without foreign text.
                 "\(programs)/btcall-baresip/BaresipProgram.swift": 1,
             ])
     }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Whoever reads a message has a board, and not the sources.
+/// The reader of a message has a board, not the sources.
 @Suite struct RemedyTests {
     @Test func `No message of the daemon or of btcall names a file of the source tree`() throws {
         let file = /(^|[ "`(])(scripts|dbus|udev|Tests|Sources|docs|man)\/[a-z]|(^|[ "`(])etc\/[a-z]/

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The helper that ships, built as it is for a board.
+/// The helper, built as for a board.
 @Suite struct SCORoutingHelperTests {
     private func run(_ program: String, _ arguments: [String], input: String = "") throws -> (
         status: Int32, output: String, errors: String

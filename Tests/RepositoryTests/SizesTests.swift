@@ -1,14 +1,14 @@
 import Foundation
 import Testing
 
-/// What the README and the pages say of the programs' sizes, against those that scripts/package has measured.
+/// Sizes of the programs in the README and on the pages, compared with those that scripts/package measured.
 @Suite struct SizesTests {
     private static let pages = [
         "README.md", "docs/inside/Architecture.md",
         "docs/Install.md",
     ]
 
-    /// Bytes by program, on amd64, where the pages have their numbers from.
+    /// Bytes by program, on amd64: the pages state the sizes for that architecture.
     private func measured() throws -> [String: Double] {
         var sizes: [String: Double] = [:]
         for line in try RepositoryTests.contents("docs/sizes.tsv").split(separator: "\n") where !line.hasPrefix("#") {

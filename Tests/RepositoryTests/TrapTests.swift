@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What ends a program where it stands, when a number or a text of others is not as expected.
+/// Code that would end the program at an unexpected number or text from outside.
 @Suite struct TrapTests {
     private struct Place: Hashable, CustomStringConvertible {
         let path: String

@@ -46,12 +46,12 @@ import Testing
         ("Sources/Client/BTCall", [.init(name: "BridgeError"), .init(name: "APIError"), .init(name: "self.init")]),
     ]
 
-    /// One that hands on another's message does not.
+    /// Whether the message has words of its own: one that only passes on another message has none.
     private static func saysSomething(_ message: MessageReader.Message) -> Bool {
         message.pieces.contains { $0.filter(\.isLetter).count >= 6 }
     }
 
-    /// What a heading says word by word.
+    /// The literal parts of a heading.
     private static func pieces(ofHeading heading: String) -> [String] {
         var pieces = [""]
         for word in heading.replacing("…", with: " … ").split(separator: " ") {
@@ -65,7 +65,7 @@ import Testing
         return pieces.filter { !$0.isEmpty }
     }
 
-    /// Whether the most telling part of one is in the other.
+    /// Whether the longest literal part of one occurs in the other.
     private static func fits(_ heading: [String], _ message: MessageReader.Message) -> Bool {
         let said = heading.max { $0.count < $1.count } ?? ""
         let meant = message.pieces.max { $0.count < $1.count } ?? ""

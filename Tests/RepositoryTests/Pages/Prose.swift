@@ -96,8 +96,12 @@ struct Prose {
 
     // MARK: Words
 
-    /// The words in lower case, with an empty one wherever a sentence or a part of it ends.
-    static func words(in text: String) -> [String] {
+    /// The words in lower case, with an empty one wherever a sentence or a part of it ends. Code between backquotes counts
+    /// as one word.
+    static func words(in line: String) -> [String] {
+        let parts = line.components(separatedBy: "`")
+        let isCode = parts.count > 1 && !parts.count.isMultiple(of: 2)
+        let text = isCode ? stride(from: 0, to: parts.count, by: 2).map { parts[$0] }.joined(separator: " code ") : line
         var words: [String] = []
         var word: [UInt8] = []
         func endWord() {

@@ -1,7 +1,7 @@
 import BTCallAPI
 import TestSupport
 
-/// A line with `busctl`, held against the interface files.
+/// A line with `busctl`, compared with the interface files.
 struct BusCommand {
     struct Failure: Error, CustomStringConvertible {
         let description: String

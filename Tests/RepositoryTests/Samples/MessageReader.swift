@@ -2,7 +2,7 @@ import Foundation
 
 /// Finds the messages that are written in calls of a source file: `Name(…, "text \(value) text")`.
 struct MessageReader {
-    /// One text; what is put in at run time is between the pieces.
+    /// One text; values are inserted between the pieces at run time.
     struct Message: Hashable, CustomStringConvertible {
         let pieces: [String]
         var description: String { pieces.joined(separator: "…") }
@@ -46,7 +46,7 @@ struct MessageReader {
         var found: [Message] = []
         var depth = 1
         var argument = ""
-        // What stands behind the text before; nil when that is no message.
+        // The rest after the previous text; nil if that was no message.
         var between: String?
         while position < text.count, depth > 0 {
             let character = text[position]
@@ -75,7 +75,7 @@ struct MessageReader {
         return found
     }
 
-    /// - Parameter argument: what stands before the text.
+    /// - Parameter argument: the part before the text.
     private func isMessage(_ argument: String, _ label: String?) -> Bool {
         let name = argument.split(separator: ":").first.map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
         let isLabelled = argument.contains(":") && (name?.allSatisfy(\.isLetter) ?? false)

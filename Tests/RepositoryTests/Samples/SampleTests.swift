@@ -11,7 +11,7 @@ import Testing
 @testable import BTCallCommand
 @testable import BTCallLab
 
-/// Every sample of the documentation is compiled, run or held against what it is about.
+/// Every sample of the documentation is compiled, run or compared with its subject.
 @Suite struct SampleTests {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -23,13 +23,13 @@ import Testing
         try pages.get().flatMap(\.samples).filter { kinds.contains($0.kind) }
     }
 
-    /// Kinds of blocks that nothing is done with, and why.
+    /// Kinds of blocks that are not checked, with the reason.
     static let skippedKinds = [
         "text": "a drawing, a format or a print, not a thing to type",
         "conf": "a configuration of another program",
     ]
 
-    /// Programs of others, whose lines are only taken apart.
+    /// Foreign programs: their lines are only parsed.
     static let skippedPrograms: Set<String> = [
         "coredumpctl", "dbus-daemon", "ffmpeg", "gst-launch-1.0", "lldb", "sox",
         "adduser", "amixer", "aplay", "apt-get", "arecord", "bluetoothctl", "jq", "journalctl", "udevadm", "usermod",
@@ -52,7 +52,7 @@ import Testing
                 }
             }
         }
-        // One that is not used any more is no reason to skip.
+        // Each skipped kind must still be in use.
         #expect(Set(skipped.keys) == Set(Self.skippedKinds.keys))
         for (kind, count) in skipped.sorted(by: { $0.key < $1.key }) {
             print("skipped: \(count) samples of kind \(kind): \(Self.skippedKinds[kind] ?? "")")
@@ -157,7 +157,7 @@ import Testing
                 do {
                     for command in try ShellReader.commands(in: text) {
                         guard let root = Self.roots[command[0]] else { continue }
-                        // What has changed is told with the names of its time.
+                        // The page of changes uses the names of each version.
                         let oldNames = page.path.hasSuffix("CHANGELOG.md") ? OldVerbs.names : []
                         let words = CommandWords.arranged(Array(command.dropFirst()), of: root, oldNames)
                         try Self.checkWords(words[...], of: root)
@@ -173,7 +173,7 @@ import Testing
     /// The first commands of our programs.
     private static let roots: [String: any ParsableCommand.Type] = ["btcall": Entry.self, "btcall-lab": LabEntry.self]
 
-    /// What a person types: all lines, or those behind the prompt.
+    /// Lines to type: all, or those after the prompt.
     private static func typed(_ sample: Sample) -> String {
         guard sample.kind == "console" else { return sample.text }
         return sample.lines.filter { $0.hasPrefix("$ ") }.map { $0.dropFirst(2) + "\n" }.joined()
@@ -208,7 +208,7 @@ import Testing
             try expect(isFunction || exists("Tests/Lab/guest/\(program).c"), "the lab has no \(program)")
         case let program:
             if program.hasPrefix(".build/") { return try checkSource(program) }
-            // What Tests/Lab/setup has built.
+            // Built by Tests/Lab/setup.
             if program.hasPrefix("${LAB_DIR") || program.hasPrefix("/var/tmp/btcall-lab/") { return }
             try expect(program.contains("/"), "the test does not know the program \(program)")
             let path = RepositoryTests.root.appending(path: program).path()
@@ -256,7 +256,7 @@ import Testing
         var subcommands: [any ParsableCommand.Type] = [type]
         subcommands += type.configuration.subcommands
         let help = subcommands.map { root.helpMessage(for: $0, columns: 10_000) }.joined()
-        // What follows `--` is another program's.
+        // Options after `--` belong to the program to start.
         for word in words.prefix(while: { $0 != "--" }) where word.hasPrefix("--") {
             let option = word.split(separator: "=").first.map(String.init) ?? word
             try expect(help.contains(option), "\(program) \(verb) has no \(option)")
