@@ -215,7 +215,7 @@ extension DaemonTests {
                         let end = ControlLoop.now
                         box.bluez.suspendMedia(of: Box.first)
                         try await eventually("A2DP has ended") { box.bluez.mediaState(of: Box.first) == "idle" }
-                        try await eventually("it is asked again") { box.bluez.mediaState(of: Box.first) == "active" }
+                        try await eventually("btcalld retries") { box.bluez.mediaState(of: Box.first) == "active" }
                         waits.append(end.duration(to: ControlLoop.now))
                     }
                     #expect(waits[0] >= .seconds(1) && waits[1] >= .seconds(2) && waits[2] >= .seconds(4))
@@ -307,7 +307,7 @@ extension DaemonTests {
                 try await prepare(box)
                 let events = await EventLog(box.bridge)
                 try await box.bluez.configureMedia(of: Box.first, volume: 40)
-                try await eventually("the volume is there") { try await device(box).mediaVolume == 40 }
+                try await eventually("the volume has arrived") { try await device(box).mediaVolume == 40 }
                 try await box.bridge.audioDeviceManager.setVolume(100, of: .media, on: Self.route)
                 try await eventually("the headset has it") { box.bluez.mediaVolume(of: Box.first) == 100 }
                 box.bluez.setMediaVolume(7, of: Box.first)
@@ -389,7 +389,7 @@ extension DaemonTests {
                     try await box.bluez.configureMedia(of: Box.first)
                     try await state(box, is: .idle)
                     try await box.bridge.setSetting("bluetooth.a2dp", to: "no")
-                    try await eventually("it is taken back") { box.bluez.media.endpoints.isEmpty }
+                    try await eventually("it is withdrawn") { box.bluez.media.endpoints.isEmpty }
                     try await state(box, is: nil)
                 })
         }

@@ -28,12 +28,12 @@ extension DaemonTests {
                     }
                     states = StreamLog(await box.bridge.states())
                     events = StreamLog(await box.bridge.events())
-                    try await eventually("the streams say that it is absent") {
+                    try await eventually("the streams report the daemon as absent") {
                         states?.elements == [nil] && events?.elements == [.daemonVanished]
                     }
                 },
                 body: { box in
-                    try await eventually("the streams say that it is there") {
+                    try await eventually("the streams report the daemon as present") {
                         states?.elements == [nil, .active] && events?.elements.dropFirst().first == .daemonAppeared
                     }
                     for (name, request) in Self.requests(box.bridge, box.telephone) {

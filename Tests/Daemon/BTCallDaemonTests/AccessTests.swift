@@ -196,7 +196,7 @@ extension DaemonTests {
             let call = try await registration.reportIncoming(number: "5550100", name: "Gate")
             try await registration.update(call, .active)
             try await registration.update(call, .ended)
-            try await eventually("it is over") { listener.signals.contains { $0.member == "CallRemoved" } }
+            try await eventually("it has ended") { listener.signals.contains { $0.member == "CallRemoved" } }
         }
 
         @Test func `No signal names the other party of a call, and all signals still arrive`() async throws {

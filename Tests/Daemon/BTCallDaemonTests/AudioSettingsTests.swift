@@ -178,7 +178,9 @@ extension DaemonTests {
                     // If this device waited for the answer, it would wait forever.
                     try await box.bridge.audioDeviceManager.select(.speakerphone)
                     try await box.playing("speakerphone")
-                    try await eventually("it is asked on") { self.wishes.asked == [.earpiece, .speakerphone] }
+                    try await eventually("the program is asked again") {
+                        self.wishes.asked == [.earpiece, .speakerphone]
+                    }
                     wishes.isHolding = false
                     // A program that was late once on a busy machine is asked again with the next device.
                     var next = DeviceChoice.earpiece
@@ -195,7 +197,7 @@ extension DaemonTests {
                     // The program dies while a device waits for it.
                     wishes.isHolding = true
                     try await box.bridge.audioDeviceManager.select(.speakerphone)
-                    try await eventually("it is asked") { self.wishes.asked.count > asked }
+                    try await eventually("the application is asked") { self.wishes.asked.count > asked }
                     await program.close()
                     try await box.playing("speakerphone")
                     wishes.isHolding = false
@@ -255,7 +257,7 @@ extension DaemonTests {
                     program.unexport(path: "/audio")
                     _ = try await box.startCall(registration)
                     try await box.playing("earpiece")
-                    try await eventually("the line is there") {
+                    try await eventually("the line is logged") {
                         !box.log.containing("does not configure the audio").isEmpty
                     }
                     program.close()

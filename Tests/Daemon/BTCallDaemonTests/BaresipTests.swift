@@ -290,7 +290,7 @@ extension DaemonTests {
                     return peer >= 0
                 }
                 _ = write(peer, "SSH-2.0-x\r\n", 11)
-                try await eventually("it is told") { program.errors.contains("is not baresip's ctrl_tcp") }
+                try await eventually("it is reported") { program.errors.contains("is not baresip's ctrl_tcp") }
                 #expect(!program.errors.contains("following baresip"))
                 // No provider can dial through it.
                 await #expect(throws: BusError.self) { try await place(box, "1") }

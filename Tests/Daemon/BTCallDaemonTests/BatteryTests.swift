@@ -183,7 +183,7 @@ extension DaemonTests {
                 try await eventually("it is shown") { try await battery(box) == 33 }
                 #expect(box.bluez.batteryProviders.isEmpty)
                 headset.tellBattery(90)
-                try await eventually("its own word counts") { try await battery(box) == 90 }
+                try await eventually("its own value counts") { try await battery(box) == 90 }
             }
         }
     }

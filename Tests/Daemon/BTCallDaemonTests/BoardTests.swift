@@ -87,7 +87,7 @@ extension DaemonTests {
             board.plug(microphone: false)
             board.usualJack = [SimulatedBoard.headphone, SimulatedBoard.microphone]
             try await run(board) { box in
-                try await eventually("the headphones are there") {
+                try await eventually("the headphones are available") {
                     box.daemon.router.policy.availableDevices.contains(.wiredHeadset)
                 }
                 let registration = try await box.register()
@@ -144,7 +144,7 @@ extension DaemonTests {
                 board.plug()
                 board.onChange?(.cards)
                 try await box.noProblem("jack.wiredHeadset")
-                try await eventually("the headset is there") {
+                try await eventually("the headset is available") {
                     box.daemon.router.policy.availableDevices.contains(.wiredHeadset)
                 }
                 board.pullJack()
@@ -169,11 +169,11 @@ extension DaemonTests {
                 board.onChange?(.cards)
             } body: { box in
                 board.plug()
-                try await eventually("the plug is believed") { box.daemon.router.policy.jack == .headset }
+                try await eventually("the plug is accepted") { box.daemon.router.policy.jack == .headset }
                 #expect(!box.daemon.router.policy.availableDevices.contains(.wiredHeadset))
                 box.outside.addCard(.wiredHeadset, microphone: Tone.samples)
                 board.onChange?(.cards)
-                try await eventually("it is there") {
+                try await eventually("it has appeared") {
                     box.daemon.router.policy.availableDevices.contains(.wiredHeadset)
                 }
                 board.unplug()
@@ -285,7 +285,7 @@ extension DaemonTests {
                 #expect(volume.setting.volumes == [40, 40])
                 #expect(try await box.bridge.audioDeviceManager.activeRoute() == .earpiece)
                 #expect(try await box.bridge.status().reason == reason)
-                try await eventually("the plug is believed") { box.daemon.router.policy.jack == .headset }
+                try await eventually("the plug is accepted") { box.daemon.router.policy.jack == .headset }
             }
         }
 

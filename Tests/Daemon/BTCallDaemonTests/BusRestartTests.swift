@@ -82,7 +82,7 @@ extension DaemonTests {
                     application.close()
                     #expect(box.daemon.calls.calls.count == 1)
                     try box.startBus()
-                    try await eventually("its call is over") { box.daemon.calls.calls.isEmpty }
+                    try await eventually("its call has ended") { box.daemon.calls.calls.isEmpty }
                     try await eventually("the log says so") {
                         !box.log.containing("mortal has not come back to the bus within 0.3 seconds: its calls end")
                             .isEmpty
@@ -108,7 +108,7 @@ extension DaemonTests {
                 }
                 // On a running bus, an application that leaves has ended.
                 try await registration.unregister()
-                try await eventually("the call is over") { box.daemon.calls.calls.isEmpty }
+                try await eventually("the call has ended") { box.daemon.calls.calls.isEmpty }
             }
         }
     }

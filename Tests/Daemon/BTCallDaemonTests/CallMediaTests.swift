@@ -76,7 +76,7 @@ extension DaemonTests {
                 try await calls.setLocalVideoEnabled(call, false)
                 #expect(try await calls.list().map(\.isLocalVideoEnabled) == [false])
                 let told = Telephone.Request.media(call, CallMedia(video: .sendReceive), camera: false)
-                try await eventually("the application is told") { box.telephone.requests.contains(told) }
+                try await eventually("the application is notified") { box.telephone.requests.contains(told) }
                 // The camera belongs to the application: when it refuses, the property is restored.
                 box.telephone.manner = .refusing("no camera")
                 try await calls.setLocalVideoEnabled(call, true)
@@ -191,7 +191,9 @@ extension DaemonTests {
                 #expect(await set(true) == nil)
                 #expect(try await box.bridge.calls.isMuted())
                 try await box.farEndHears(false)
-                try await eventually("the application is told") { box.telephone.requests.last == .muted(call, true) }
+                try await eventually("the application is notified") {
+                    box.telephone.requests.last == .muted(call, true)
+                }
                 #expect(await set(false) == nil)
                 try await box.farEndHears(true)
                 ears.headset.setMicrophoneVolume(0)

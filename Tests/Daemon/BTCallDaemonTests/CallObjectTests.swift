@@ -91,7 +91,7 @@ extension DaemonTests {
                     from: owner, number: "5550100", options: ReportOptions(name: "Gate"))
                 try owner.report("active", of: record, to: box.daemon.calls)
                 try owner.report("ended", of: record, to: box.daemon.calls)
-                try await eventually("it is over") { signals.heard.last == "CallRemoved remoteHangUp" }
+                try await eventually("it has ended") { signals.heard.last == "CallRemoved remoteHangUp" }
                 #expect(
                     signals.heard == [
                         "CallAdded", "IncomingCall", "StateChanged active", "StateChanged ended",
@@ -196,7 +196,7 @@ extension DaemonTests {
                 #expect(try await objects(box).count == 2)
                 headset.forget()
                 await crashing.close()
-                try await eventually("its calls are over") {
+                try await eventually("its calls have ended") {
                     signals.heard.count { $0 == "CallRemoved providerGone" } == 2
                 }
                 #expect(try await objects(box).isEmpty)
@@ -318,7 +318,7 @@ extension DaemonTests {
                     _ = try await registration.reportIncoming(number: "5550101")
                     let out = try await registration.reportOutgoing(number: "5550102")
                     try await registration.update(out, .ended)
-                    try await eventually("the last call is over") {
+                    try await eventually("the last call has ended") {
                         signals.heard.last?.hasPrefix("CallRemoved") == true
                     }
                     #expect(signals.heard.count { $0 == "IncomingCall" } == 2)
@@ -383,7 +383,7 @@ extension DaemonTests {
                 for address in ["sip:bob@example.org", "intercom:3", "tel:+49301", "5550100"] {
                     #expect(await place(address, box) == nil, "\(address)")
                     for call in try await box.bridge.calls.list() { try await box.bridge.calls.hangup(call.id) }
-                    try await eventually("it is over") { box.daemon.calls.calls.isEmpty }
+                    try await eventually("it has ended") { box.daemon.calls.calls.isEmpty }
                 }
                 #expect(
                     phone.requests.filter { if case .start = $0 { true } else { false } }

@@ -124,7 +124,7 @@ extension DaemonTests {
                     try await eventually("that is signalled") { told.contains { $0 <= 70 } }
                     box.outside.loseEach(0, of: Box.first)
                     try await eventually("the recovery raises it") { try await score() >= 90 }
-                    try await eventually("that is signalled, too") {
+                    try await eventually("that is signalled as well") {
                         told.last.map { $0 >= 90 } ?? false
                     }
                     // Only changes are signalled.

@@ -69,7 +69,7 @@ extension DaemonTests {
                 let before = box.telephone.requests.count
                 isRefused = await refusal { () throws(BridgeError) in try await request(capability, box, calls) } != nil
                 if capability == .mute, capabilities.contains(.mute) {
-                    try await eventually("the application is told") {
+                    try await eventually("the application is notified") {
                         box.telephone.requests.contains(.muted(calls[0], true))
                     }
                 }

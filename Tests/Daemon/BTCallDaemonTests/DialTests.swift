@@ -35,7 +35,7 @@ extension DaemonTests {
                 try await registration.update(again.id, .ended)
                 let second = try await box.connect(Box.second).headset
                 second.press(.redial)
-                try await eventually("the other one dials it, too") {
+                try await eventually("the other one dials it as well") {
                     box.telephone.requests.count { $0 == .start("4711") } == 2
                 }
             }
@@ -102,7 +102,7 @@ extension DaemonTests {
                     }
                     try await box.bridge.setSetting("calls.ownNumber", to: "+493012345")
                     headset.say("AT+CNUM")
-                    try await eventually("the own number is told") {
+                    try await eventually("the own number is sent") {
                         headset.transcript.contains("< +CNUM: ,\"+493012345\",145,,4")
                     }
                 })

@@ -122,7 +122,7 @@ extension DaemonTests {
                 let first = try await registration.reportIncoming(number: "1001")
                 try await eventually("it rings") { box.outside.opened == ["output:speakerphone"] }
                 try await box.bridge.setSetting("ring.device", to: "earpiece")
-                try await eventually("it rings on") {
+                try await eventually("it keeps ringing") {
                     box.outside.played("output:speakerphone").last?.samples.count ?? 0 > 9_600
                 }
                 #expect(box.outside.opened == ["output:speakerphone"] && !box.daemon.graph.isQuiet)

@@ -80,7 +80,7 @@ extension DaemonTests {
                 #expect(scene.requests == [.handsFree])
                 let log = scene.box.log
                 #expect(log.containing("notice: headset 1 (\(Box.first))", "and its HFP is missing").count == 1)
-                try await eventually("it is told") { !log.containing("its HFP is up, as asked for").isEmpty }
+                try await eventually("it is reported") { !log.containing("its HFP is up, as asked for").isEmpty }
                 #expect(try await scene.box.bridge.status().problems.isEmpty)
             }
         }
@@ -90,7 +90,7 @@ extension DaemonTests {
                 _ = try await scene.box.connect(Box.first)
                 try await eventually("its A2DP is up") { scene.music == true }
                 #expect(scene.requests == [.audioSink])
-                try await eventually("it is told") {
+                try await eventually("it is reported") {
                     !scene.box.log.containing("its A2DP is up, as asked for").isEmpty
                 }
             }
@@ -163,7 +163,7 @@ extension DaemonTests {
                     return try await usual?(address, service) ?? false
                 }
                 scene.box.bluez.setConnected(true, Box.first)
-                try await eventually("it is asked for") { gate.isReached }
+                try await eventually("it is requested") { gate.isReached }
                 scene.box.bluez.disconnect(Box.first)
                 try await eventually("it is gone") {
                     try await scene.box.device("bluetooth:\(Box.first)")?["available"] == false
@@ -201,7 +201,7 @@ extension DaemonTests {
                 try await registration.update(call, .ended)
                 // The complete course of another headset is the clock.
                 scene.box.bluez.setConnected(true, Box.second)
-                try await eventually("the other one is asked for") { !scene.requests.isEmpty }
+                try await eventually("the other one is requested") { !scene.requests.isEmpty }
                 #expect(scene.requests == [.handsFree])
             }
         }
@@ -213,7 +213,7 @@ extension DaemonTests {
                 _ = try await scene.box.connect(Box.first)
                 // The complete course of another headset is the clock: HFP does not wait for a call on the board.
                 scene.box.bluez.setConnected(true, Box.second)
-                try await eventually("the other one is asked for") { scene.requests == [.handsFree] }
+                try await eventually("the other one is requested") { scene.requests == [.handsFree] }
                 try await registration.update(call, .active)
                 try await registration.update(call, .ended)
                 try await eventually("its A2DP is up") { scene.music == true }

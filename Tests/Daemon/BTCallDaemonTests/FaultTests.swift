@@ -177,7 +177,7 @@ extension DaemonTests {
                     #expect(try await box.device(first.description) != nil)
                     box.bluez.remove(Box.first)
                     try await box.bluez.start()
-                    try await eventually("it is gone, too") { try await box.device(first.description) == nil }
+                    try await eventually("it has gone as well") { try await box.device(first.description) == nil }
                 })
         }
 
@@ -188,7 +188,7 @@ extension DaemonTests {
                     let problem = try #require(box.daemon.problems.problems.first { $0.id == "name" })
                     #expect(problem.what.contains(try #require(box.client.uniqueName)))
                     box.client.releaseName("org.btcall")
-                    try await eventually("the name is ours") { box.daemon.problems.problems.isEmpty }
+                    try await eventually("btcalld owns the name") { box.daemon.problems.problems.isEmpty }
                     #expect(try await box.bridge.status().state == .active)
                 })
         }

@@ -58,7 +58,7 @@ extension DaemonTests {
                     try await hears(box, 0)
                     try await eventually("the microphone is closed") { cards.openMicrophones == 0 }
                     let played = cards.speakers[0].frames
-                    try await eventually("the loudspeaker plays on") { cards.speakers[0].frames > played + 24_000 }
+                    try await eventually("the loudspeaker keeps playing") { cards.speakers[0].frames > played + 24_000 }
                     try await box.bridge.calls.setMuted(false)
                     try await hears(box, PacedBoard.sample)
                     #expect(cards.microphones.count == 1 + round && cards.openMicrophones == 1)
@@ -129,7 +129,7 @@ extension DaemonTests {
                     try await box.bridge.audioDeviceManager.start()
                 }
                 let frames = cards.microphones[0].frames
-                try await eventually("it runs on") { cards.microphones[0].frames > frames }
+                try await eventually("it keeps running") { cards.microphones[0].frames > frames }
                 #expect(cards.microphones.count == 1 && cards.wasStartedOnce)
                 #expect(box.outside.opened.isEmpty)
                 #expect(try await box.bridge.audio.isRecordingAlwaysPrepared())
@@ -178,10 +178,10 @@ extension DaemonTests {
                 defer { subscription.cancel() }
                 _ = try await box.client.owner(of: BTCallName.bus)
                 try await box.bridge.audio.setRecordingAlwaysPreparedMode(true)
-                try await eventually("it is told") { heard.contains("Prepared true") }
+                try await eventually("it is reported") { heard.contains("Prepared true") }
                 #expect(framesWhenPrepared > 0)
                 try await box.bridge.audio.setRecordingAlwaysPreparedMode(false)
-                try await eventually("its end is told") { heard.contains("Prepared false") }
+                try await eventually("its end is signalled") { heard.contains("Prepared false") }
                 #expect(
                     heard == [
                         "RecordingAlwaysPrepared true", "Prepared true", "RecordingAlwaysPrepared false",

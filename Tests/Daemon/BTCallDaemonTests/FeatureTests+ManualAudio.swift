@@ -66,7 +66,7 @@ extension DaemonTests.FeatureTests {
                     "session", "activate", "--", "/bin/sh", "-c",
                     "until \"$0\" status | grep -q '^Route *earpiece'; do :; done; kill -9 $PPID", program.path)
                 #expect(run.status == 128 + 9)
-                try await eventually("the session is over") { try await !box.bridge.session.isActive() }
+                try await eventually("the session has ended") { try await !box.bridge.session.isActive() }
                 try await box.route(.none)
                 try await eventually("the audio is free") { box.daemon.graph.isQuiet }
                 #expect(try await box.bridge.calls.list().map(\.id) == [call])

@@ -71,7 +71,7 @@ extension DaemonTests {
                     try await box.route(first)
                     #expect(try await Program(box.address)("start").status == 0)
                     try await manager.start()
-                    try await eventually("the change is told") { log.changes.count > 1 }
+                    try await eventually("the change is signalled") { log.changes.count > 1 }
                     #expect(log.changes.map(\.new) == ["speakerphone", first.description])
                     #expect(log.changes.last?.reason == "started")
                 })

@@ -60,7 +60,7 @@ extension DaemonTests {
                     try await eventually("the profile is registered") { !box.bluez.profiles.isEmpty }
                     let registration = try await box.register()
                     let call = try await registration.reportIncoming(number: "1", name: "Door")
-                    try await eventually("the call is told of") { told.contains(BTCallPath.call("\(call)")) }
+                    try await eventually("the call is signalled") { told.contains(BTCallPath.call("\(call)")) }
                     #expect(told.allSatisfy { $0.hasPrefix(BTCallPath.calls) || $0.hasPrefix(BTCallPath.headsets) })
                 })
         }

@@ -165,8 +165,8 @@ extension DaemonTests {
                 #expect(profile.options["AutoConnect"] == false && profile.options["Version"] == .uint16(0x0102))
                 try await eventually("it is listed") { try await box.device(choice.description) != nil }
                 try await box.bridge.setSetting("bluetooth.headsetProfile", to: "no")
-                try await eventually("it is taken back") { box.bluez.profiles.count == 1 }
-                try await eventually("it is not listed any more") { try await box.device(choice.description) == nil }
+                try await eventually("it is withdrawn") { box.bluez.profiles.count == 1 }
+                try await eventually("it is no longer listed") { try await box.device(choice.description) == nil }
                 try await box.bridge.setSetting("bluetooth.headsetProfile", to: "yes")
                 try await eventually("it is registered again") { box.bluez.profiles.count == 2 }
                 _ = try await connect(box)

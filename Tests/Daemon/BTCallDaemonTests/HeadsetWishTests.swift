@@ -27,11 +27,11 @@ extension DaemonTests {
                 try await box.prefer(.bluetooth)
                 let headset = try await connect(box)
                 headset.say("AT+ANDROID=?")
-                try await eventually("it is told that its wish is heard") {
+                try await eventually("its request is acknowledged") {
                     headset.lines.contains { $0.contains("SINKAUDIOPOLICY") }
                 }
                 headset.say("AT+ANDROID=SINKAUDIOPOLICY,2,1,0")
-                try await eventually("its wish is known") {
+                try await eventually("its request is known") {
                     box.daemon.headsets.description(of: Box.first)?.audioPolicy["calls"] == "notAllowed"
                 }
                 let reply = try await box.client.call(
@@ -55,7 +55,7 @@ extension DaemonTests {
                 try await box.prefer(.bluetooth)
                 let headset = try await connect(box)
                 headset.say("AT+ANDROID=SINKAUDIOPOLICY,2,2,2")
-                try await eventually("its wish is known") {
+                try await eventually("its request is known") {
                     box.daemon.headsets.description(of: Box.first)?.audioPolicy["calls"] == "notAllowed"
                 }
                 let registration = try await box.register()

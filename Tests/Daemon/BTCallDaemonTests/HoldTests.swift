@@ -179,7 +179,7 @@ extension DaemonTests {
                 #expect(refused?.message.contains("64") == true)
                 #expect(try await manager.selectedAudioDevice() == .earpiece)
                 for hold in holds { hold.release() }
-                try await eventually("there is room again") {
+                try await eventually("a place is free again") {
                     await refusal { () throws(BridgeError) in
                         try await manager.acquireSelection(.speakerphone).release()
                     } == nil
@@ -201,10 +201,10 @@ extension DaemonTests {
                     let registration = try await box.register()
                     let call = try await box.startCall(registration)
                     try await box.playing("earpiece")
-                    try await eventually("sleep waits for us") { logind.isDelayed }
+                    try await eventually("btcalld delays the sleep") { logind.isDelayed }
                     #expect(logind.requests == ["sleep|btcalld|closes the audio of calls|delay"])
                     logind.announce(true)
-                    try await eventually("sleep does not wait any more") { !logind.isDelayed }
+                    try await eventually("btcalld no longer delays the sleep") { !logind.isDelayed }
                     #expect(box.daemon.graph.isQuiet)
                     #expect(try await box.bridge.audioDeviceManager.interruptions() == ["suspend"])
                     #expect(try await box.bridge.audioDeviceManager.activeRoute() == .none)
@@ -214,7 +214,7 @@ extension DaemonTests {
                     try await box.playing("earpiece")
                     #expect(try await box.bridge.status().reason == "interruptionEnded")
                     #expect(try await box.bridge.calls.list().map(\.id) == [call])
-                    try await eventually("sleep waits for us again") { logind.isDelayed }
+                    try await eventually("btcalld delays the sleep again") { logind.isDelayed }
                     #expect(logind.requests.count == 2)
                 })
         }
@@ -223,9 +223,9 @@ extension DaemonTests {
             try await Box.run { box in
                 let logind = try await FakeLogind(box.address)
                 defer { logind.close() }
-                try await eventually("sleep waits for us") { logind.isDelayed }
+                try await eventually("btcalld delays the sleep") { logind.isDelayed }
                 logind.announce(true)
-                try await eventually("sleep does not wait any more") { !logind.isDelayed }
+                try await eventually("btcalld no longer delays the sleep") { !logind.isDelayed }
             }
         }
 

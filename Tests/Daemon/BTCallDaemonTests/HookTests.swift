@@ -68,12 +68,12 @@ extension DaemonTests {
                     try await eventually("it is up") { call.runs.count == 2 }
                     try await box.route(first)
                     try await registration.update(id, .ended)
-                    try await eventually("it is over") { call.runs.count == 3 }
+                    try await eventually("it has ended") { call.runs.count == 3 }
                     let party = "5550100|$(id) \"x\"; exit|incoming"
                     #expect(call.runs[0] == "|callIncoming|\(party)|ringing|")
                     #expect(call.runs[1] == "|callStarted|\(party)|active|")
                     #expect(call.runs[2].hasPrefix("|callEnded|\(party)|") && call.runs[2].hasSuffix("|remoteHangUp"))
-                    try await eventually("what it said is in the log") {
+                    try await eventually("its output is in the log") {
                         box.log.containing("info", "callEnded: said it").count == 1
                     }
                     try await eventually("the route's is run") {
@@ -82,7 +82,7 @@ extension DaemonTests {
                     box.bluez.disconnect(Box.first)
                     try await eventually("it is gone") { headset.runs.last == "|headsetLost|\(Box.first)|headset 1" }
                     box.bluez.stop()
-                    try await eventually("a problem is told") {
+                    try await eventually("a problem is reported") {
                         problem.runs.contains("|bluetoothd|bluetoothd is not on the bus")
                     }
                     let text = try OpenMetricsReader(try await box.bridge.metrics())
@@ -183,13 +183,13 @@ extension DaemonTests {
                 headset.say("AT+CKPD=200", "AT+CKPD=200")
                 try await eventually("it is held") { try await box.bridge.calls.list().first?.state == .held }
                 headset.say("AT+CKPD=200", "AT+CKPD=200")
-                try await eventually("it is taken up") { try await box.bridge.calls.list().first?.state == .active }
+                try await eventually("it is resumed") { try await box.bridge.calls.list().first?.state == .active }
                 headset.say("AT+CKPD=200")
-                try await eventually("it is over") { try await box.bridge.calls.list().isEmpty }
+                try await eventually("it has ended") { try await box.bridge.calls.list().isEmpty }
                 #expect(try await box.bridge.calls.log().first?.id == id)
                 // Without a call the action has nothing to do, which is logged.
                 headset.say("AT+CKPD=200")
-                try await eventually("it is said") {
+                try await eventually("it is logged") {
                     box.log.containing("notice", "the button does nothing", "there is no call").count == 1
                 }
             }
@@ -210,7 +210,7 @@ extension DaemonTests {
             ) { box, headset, registration in
                 try await eventually("bluetoothd has the endpoint") { !box.bluez.media.endpoints.isEmpty }
                 try await box.bluez.configureMedia(of: Box.first)
-                try await eventually("its A2DP is there") { box.daemon.media.likelySource == Box.first }
+                try await eventually("its A2DP is up") { box.daemon.media.likelySource == Box.first }
                 @ControlPlane func press(_ method: String) async throws {
                     try await eventually("\(method) is taken") { box.bluez.pressMedia(method, of: Box.first) }
                 }

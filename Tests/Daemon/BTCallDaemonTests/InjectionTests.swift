@@ -80,7 +80,7 @@ extension DaemonTests {
                 #expect(try await box.bridge.audio.muteMode() == .voiceProcessing)
                 try await isSilent(box)
                 try await box.bridge.audio.setMuteMode(.inputMixer)
-                try await eventually("what is added is heard, the microphone is not") {
+                try await eventually("the added audio is heard, the microphone is not") {
                     let heard = try await recent(box)
                     return heard.count == 1600 && heard.allSatisfy { (7990...8010).contains($0) }
                 }

@@ -24,7 +24,7 @@ extension DaemonTests {
                             box.outside.played("headset 1").contains { Self.holds($0, note) }
                         }
                     }
-                    try await eventually("what the headset says is recorded") { try Tone.isHeard(in: heard(recording)) }
+                    try await eventually("the headset's audio is recorded") { try Tone.isHeard(in: heard(recording)) }
                     ears.headset.say("AT+CKPD=200")
                     try await eventually("the button is seen") {
                         intercom.lines.contains("button callKey of \(Box.first)")

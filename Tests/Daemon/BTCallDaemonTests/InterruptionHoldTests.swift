@@ -31,13 +31,13 @@ extension DaemonTests {
                     let hold = try await box.bridge.audioDeviceManager.interrupt(source: "gsm")
                     #expect(try await box.bridge.audioDeviceManager.interruptions() == ["gsm"])
                     hold.release()
-                    try await eventually("it is over") {
+                    try await eventually("it has ended") {
                         try await box.bridge.audioDeviceManager.interruptions().isEmpty
                     }
                     logind.announce(true)
                     try await eventually("the far end is held") { box.telephone.requests.contains(.held(call, true)) }
                     logind.announce(false)
-                    try await eventually("it is taken up again") {
+                    try await eventually("it is resumed") {
                         box.telephone.requests.contains(.held(call, false))
                     }
                     #expect(box.telephone.requests.filter(isHeld) == [.held(call, true), .held(call, false)])
@@ -83,12 +83,12 @@ extension DaemonTests {
                 let second = try await registration.reportIncoming(number: "1002")
                 try await registration.update(second, .active)
                 hold.release()
-                try await eventually("it is over") { try await manager.interruptions().isEmpty }
+                try await eventually("it has ended") { try await manager.interruptions().isEmpty }
                 // The next interruption finds the call active, and holds and resumes it.
                 let next = try await manager.interrupt(source: "gsm")
                 try await eventually("the second is held") { try await states(box)[second] == .held }
                 next.release()
-                try await eventually("the second is taken up") { try await states(box)[second] == .active }
+                try await eventually("the second is resumed") { try await states(box)[second] == .active }
                 #expect(try await states(box)[first] == .held)
                 #expect(
                     box.telephone.requests.filter(isHeld) == [
@@ -108,7 +108,7 @@ extension DaemonTests {
                 try await registration.update(call, .active)
                 try await registration.update(call, .held)
                 hold.release()
-                try await eventually("it is over") { try await manager.interruptions().isEmpty }
+                try await eventually("it has ended") { try await manager.interruptions().isEmpty }
                 // Requested after the requests of the interruption's end.
                 try await box.bridge.calls.hangup(call)
                 #expect(box.telephone.requests.contains { if case .end(call, _) = $0 { true } else { false } })

@@ -32,7 +32,7 @@ extension DaemonTests {
                     try await box.bridge.calls.list().map(\.state) == [.held]
                 }
                 hold.release()
-                try await eventually("the far end is taken up again") {
+                try await eventually("the far end is resumed") {
                     box.telephone.requests.filter { $0 == .held(call, false) }.count == 1
                 }
                 try await eventually("the call is active") {
@@ -55,7 +55,7 @@ extension DaemonTests {
                     let registration = try await box.register([.hold])
                     let call = try await box.startCall(registration)
                     try await box.route(.earpiece)
-                    try await eventually("sleep waits for us") { logind.isDelayed }
+                    try await eventually("btcalld delays the sleep") { logind.isDelayed }
                     logind.announce(true)
                     try await eventually("the far end is held") { box.telephone.requests.contains(.held(call, true)) }
                     #expect(try await box.bridge.audioDeviceManager.interruptions() == ["suspend"])
@@ -84,10 +84,10 @@ extension DaemonTests {
                 try await eventually("the call is interrupted") { try await manager.interruptions() == ["device busy"] }
                 try await eventually("the far end is held") { box.telephone.requests.contains(.held(second, true)) }
                 box.outside.busyCards = []
-                try await eventually("the far end is taken up again") {
+                try await eventually("the far end is resumed") {
                     box.telephone.requests.contains(.held(second, false))
                 }
-                try await eventually("it is over") { try await manager.interruptions().isEmpty }
+                try await eventually("it has ended") { try await manager.interruptions().isEmpty }
                 try await box.playing("earpiece")
                 let refused = await refusal { () throws(BridgeError) in
                     _ = try await manager.interrupt(source: "device busy")

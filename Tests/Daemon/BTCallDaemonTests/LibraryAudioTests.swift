@@ -143,7 +143,7 @@ extension DaemonTests {
                 let played = box.outside.played("earpiece").map(\.samples.count)
                 try renderer.start()
                 let tone = Tone.samples(16_000)
-                try await eventually("a whole round of the far end's samples comes, each as it is") {
+                try await eventually("a complete round of the far end's samples arrives unchanged") {
                     let heard = renderer.heard
                     return heard.indices.dropLast(tone.count).contains { start in
                         tone.indices.allSatisfy { heard[start + $0] == tone[$0] }

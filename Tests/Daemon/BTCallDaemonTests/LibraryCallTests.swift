@@ -234,7 +234,7 @@ extension DaemonTests {
                 try await call.enableLocalVideo(false)
                 let off = try await call.current()
                 #expect(!off.isLocalAudioEnabled && !off.isLocalVideoEnabled && off.media == media)
-                try await eventually("the application is told of the camera") {
+                try await eventually("the application is notified of the camera") {
                     box.telephone.requests.contains(.media(id, media, camera: false))
                 }
                 #expect(await call.hold() == .done)
@@ -314,7 +314,7 @@ extension DaemonTests {
                 #expect(try await box.bridge.calls.list().map(\.isMuted) == [true])
                 try await box.farEndHears(false)
                 let told = Telephone.Request.muted(call.id, true)
-                try await eventually("the application is told") { box.telephone.requests.contains(told) }
+                try await eventually("the application is notified") { box.telephone.requests.contains(told) }
                 try await box.bridge.calls.setMuted(false)
                 #expect(try await call.muted == .off)
                 try await box.farEndHears(true)

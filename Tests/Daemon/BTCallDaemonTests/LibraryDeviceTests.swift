@@ -114,7 +114,7 @@ extension DaemonTests {
                 try await box.route(.speakerphone)
                 try await registration.update(call, .ended)
                 try await box.route(.none)
-                try await eventually("the end is told") { log.routes.last == "speakerphone none callEnded" }
+                try await eventually("the end is reported") { log.routes.last == "speakerphone none callEnded" }
                 #expect(
                     log.routes == [
                         "none earpiece callStarted", "earpiece speakerphone userSelection",
@@ -205,7 +205,7 @@ extension DaemonTests {
                 #expect(level?.spec == first.description && level?.isEligible == false)
                 _ = try await box.connect(Box.first)
                 try await box.route(first)
-                try await eventually("it is told") { log.routes.count >= 4 }
+                try await eventually("it is reported") { log.routes.count >= 4 }
                 #expect(
                     log.routes == [
                         "none earpiece callStarted", "earpiece speakerphone preferenceChanged",

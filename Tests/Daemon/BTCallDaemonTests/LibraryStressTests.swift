@@ -232,7 +232,7 @@ extension DaemonTests {
         /// The daemon's state once no request is running.
         private func settled(_ box: Box) async throws -> [String: String] {
             var last: [String: String] = [:]
-            try await eventually("nothing is under way") {
+            try await eventually("nothing is pending") {
                 let status = try await box.bridge.status()
                 let target = try await box.bridge.audioDeviceManager.explain().chosen
                 last = try await state(box)

@@ -143,7 +143,7 @@ extension DaemonTests {
                     gate.open()
                     try await bridge.activate()
                     #expect(try await bridge.state == .active)
-                    try await eventually("the states are told") { log.states.count >= 5 }
+                    try await eventually("the states are signalled") { log.states.count >= 5 }
                     #expect(log.states == [.activating, .deactivating, .inactive, .activating, .active])
                     log.close()
                     await other.close()
@@ -155,7 +155,7 @@ extension DaemonTests {
             try await Box.run { box in
                 let log = try await StateLog(box)
                 let reader = StreamLog(await box.bridge.states())
-                try await eventually("the present state is told") { !reader.elements.isEmpty }
+                try await eventually("the present state is delivered") { !reader.elements.isEmpty }
                 var bridges: [CallBridge] = []
                 for _ in 0..<4 { bridges.append(try await CallBridge(bus: .address("\(box.address)"))) }
                 let storms = bridges.enumerated().map { index, bridge in
@@ -165,7 +165,7 @@ extension DaemonTests {
                 for storm in storms { refused += await storm.value }
                 try await box.bridge.deactivate()
                 try await box.bridge.activate()
-                try await eventually("the last state is told") {
+                try await eventually("the last state is delivered") {
                     log.states.last == .active && reader.elements.last == .some(.active)
                 }
                 let seen = reader.elements.compactMap { $0 }

@@ -57,7 +57,7 @@ extension DaemonTests {
                 #expect(refused?.name == "org.btcall.Error.WrongState")
                 #expect(refused?.message.contains("64 call providers are registered") == true)
                 programs.removeLast().close()
-                try await eventually("there is room again") { await register(box.client, 0) == nil }
+                try await eventually("a place is free again") { await register(box.client, 0) == nil }
                 #expect(box.log.containing("left the bus: its calls end").count == 8)
             }
         }
@@ -171,7 +171,7 @@ extension DaemonTests {
                             [.objectPath(call), .vardict([:])]
                         ) { _ in }
                     }
-                    try await eventually("both are asked for") { box.log.containing("asks to record it").count == 2 }
+                    try await eventually("both are requested") { box.log.containing("asks to record it").count == 2 }
                     let refused = await error(
                         box.client, BTCallPath.audio, BTCallName.Interface.audio, "OpenTap",
                         [.objectPath(call), .vardict([:])])
@@ -210,7 +210,7 @@ extension DaemonTests {
                     #expect(other.answer?.error == 0)
                     box.daemon.pcm.process = own
                     clients.removeFirst().close()
-                    try await eventually("there is room again") {
+                    try await eventually("a place is free again") {
                         try await ask(BTCALL_PCM_CALL).answer?.error == 0
                     }
                 })

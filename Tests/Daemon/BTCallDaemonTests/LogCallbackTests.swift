@@ -52,7 +52,7 @@ extension DaemonTests {
             try await daemon.start()
             try await eventually("its log comes here") { daemon.errors.contains("the log goes to ") }
             let before = daemon.errors
-            try await eventually("it is there") { (try? await bridge.status()) != nil }
+            try await eventually("it has appeared") { (try? await bridge.status()) != nil }
             try await bridge.deactivate()
             try await eventually("its line is here") { messages.has("btcalld", "inactive") }
             #expect(messages.all.first { $0.text == "inactive" }?.level == .notice)
@@ -80,7 +80,7 @@ extension DaemonTests {
             }
             let last = messages.all.count
             try await other.deactivate()
-            try await eventually("the line is there") { daemon.errors.hasSuffix("notice btcalld: inactive\n") }
+            try await eventually("the line is logged") { daemon.errors.hasSuffix("notice btcalld: inactive\n") }
             #expect(messages.all.count == last)
             await other.close()
             try await daemon.stop()
@@ -90,7 +90,7 @@ extension DaemonTests {
             let daemon = try await DaemonProcess()
             try await daemon.start()
             let bridge = try await daemon.bridge()
-            try await eventually("it is there") { (try? await bridge.status()) != nil }
+            try await eventually("it has appeared") { (try? await bridge.status()) != nil }
             var monitor: RunningProgram? = try Program(daemon.bus.address).start("monitor", "--log", "--json")
             try await eventually("its log goes to the program") { daemon.errors.contains("the log goes to ") }
             let before = daemon.errors
@@ -101,7 +101,7 @@ extension DaemonTests {
             #expect(daemon.errors == before)
             #expect(monitor?.errors == "")
             monitor = nil
-            try await eventually("the daemon has seen it") { daemon.errors.contains("does not go to") }
+            try await eventually("the daemon has noticed it") { daemon.errors.contains("does not go to") }
             try await bridge.activate()
             try await eventually("standard error is back") { daemon.errors.hasSuffix("notice btcalld: active\n") }
             await bridge.close()
@@ -123,7 +123,7 @@ extension DaemonTests {
                     await box.error(BTCallPath.manager, interface, BTCallName.Manager.subscribeLog)
                         == "org.btcall.Error.WrongState")
                 held.removeLast()
-                try await eventually("there is a place again") {
+                try await eventually("a place is free again") {
                     await box.error(BTCallPath.manager, interface, BTCallName.Manager.subscribeLog) == nil
                 }
                 // A reader that writes into its socket or shuts down its direction does no harm.

@@ -169,7 +169,7 @@ extension DaemonTests {
                 let ends = [audio.uplink.takeDescriptor(), audio.downlink.takeDescriptor()]
                 #expect(try await statistics(box).manual != nil)
                 close(ends[isUplink ? 0 : 1])
-                try await eventually("it is over") { try await statistics(box).manual == nil }
+                try await eventually("it has ended") { try await statistics(box).manual == nil }
                 close(ends[isUplink ? 1 : 0])
                 _ = try await box.bridge.audio.openManual()
             }

@@ -58,7 +58,7 @@ extension DaemonTests {
                 try await box.route(first)
                 #expect(clock.commands == ["Pause"])
                 try await registration.update(call, .ended)
-                try await eventually("it goes on") { clock.commands == ["Pause", "Play"] }
+                try await eventually("it continues") { clock.commands == ["Pause", "Play"] }
                 #expect(clock.status == "Playing")
                 #expect(
                     box.log.containing("notice: org.mpris.MediaPlayer2.clock plays and is paused for the call").count
@@ -73,7 +73,7 @@ extension DaemonTests {
                 _ = try await box.startCall(registration)
                 try await box.route(first)
                 #expect(clock.status == "Playing")
-                try await eventually("the refusal is told") {
+                try await eventually("the refusal is reported") {
                     !box.log.containing("warning", "clock cannot be paused", "mediaCommand").isEmpty
                 }
             }
@@ -95,7 +95,7 @@ extension DaemonTests {
                 let call = try await box.startCall(registration)
                 try await eventually("it is paused") { clock.commands == ["Pause"] }
                 try await registration.update(call, .ended)
-                try await eventually("it goes on") { clock.commands == ["Pause", "Play"] }
+                try await eventually("it continues") { clock.commands == ["Pause", "Play"] }
                 #expect(!box.outside.opened.contains("headset 1"))
                 // The policy has the end of that set-up.
                 box.daemon.peace.isPlaying = { _ in false }
@@ -126,7 +126,7 @@ extension DaemonTests {
                 try await box.route(first)
                 try await eventually("it is paused") { clock.commands == ["Pause"] }
                 try await registration.update(call, .ended)
-                try await eventually("it goes on") { clock.commands == ["Pause", "Play"] }
+                try await eventually("it continues") { clock.commands == ["Pause", "Play"] }
             }
         }
 
@@ -138,7 +138,7 @@ extension DaemonTests {
                 let call = try await box.startCall(registration)
                 try await box.route(first)
                 try await registration.update(call, .ended)
-                try await eventually("it goes on") { clock.commands == ["Pause", "Play"] }
+                try await eventually("it continues") { clock.commands == ["Pause", "Play"] }
             }
         }
 
@@ -155,7 +155,7 @@ extension DaemonTests {
                 try await box.route(first)
                 try await box.bridge.setSetting("routing.mediaRestoreMilliseconds", to: "20")
                 try await registration.update(call, .ended)
-                try await eventually("it goes on") { clock.commands == ["Pause", "Play"] }
+                try await eventually("it continues") { clock.commands == ["Pause", "Play"] }
             }
         }
 
@@ -172,7 +172,7 @@ extension DaemonTests {
                     try await eventually("it is paused") { player.commands == ["Pause"] }
                 }
                 started.set("Playing")
-                try await eventually("the daemon has seen it") {
+                try await eventually("the daemon has noticed it") {
                     !box.log.containing("started was touched meanwhile (Playing): left alone").isEmpty
                 }
                 started.set("Paused")
@@ -180,7 +180,7 @@ extension DaemonTests {
                 let late = try await player(box, "late", "Playing")
                 try await registration.update(call, .ended)
                 for player in [clock, silent] {
-                    try await eventually("it goes on") { player.commands == ["Pause", "Play"] }
+                    try await eventually("it continues") { player.commands == ["Pause", "Play"] }
                 }
                 #expect(resting.commands == [] && late.commands == [])
                 #expect(started.commands == ["Pause"] && stopped.commands == ["Pause"])
@@ -199,7 +199,7 @@ extension DaemonTests {
                 }
                 let after = try await player(box, "radio", "Paused")
                 try await registration.update(call, .ended)
-                try await eventually("the other one goes on") { clock.commands == ["Pause", "Play"] }
+                try await eventually("the other one continues") { clock.commands == ["Pause", "Play"] }
                 #expect(after.commands == [])
                 after.close()
             }
@@ -230,7 +230,7 @@ extension DaemonTests {
             try await run(rules: rule) { box, clock, registration in
                 _ = try await box.startCall(registration)
                 try await box.route(first)
-                try await eventually("it is told") {
+                try await eventually("it is reported") {
                     !box.log.containing("warning", "clock cannot be paused", "D-Bus policy").isEmpty
                 }
                 #expect(clock.commands == [])
@@ -253,7 +253,7 @@ extension DaemonTests {
                 let call = try await box.startCall(registration)
                 try await eventually("it is paused") { clock.status == "Paused" }
                 try await registration.update(call, .ended)
-                try await eventually("it goes on") { clock.commands == ["Pause", "Play"] }
+                try await eventually("it continues") { clock.commands == ["Pause", "Play"] }
             }
         }
 
@@ -264,7 +264,7 @@ extension DaemonTests {
                     box.daemon.peace.status(ofPlayer: "org.mpris.MediaPlayer2.clock") == "Paused"
                 }
                 try await box.restartDaemon()
-                try await eventually("it goes on") { clock.commands == ["Pause", "Play"] }
+                try await eventually("it continues") { clock.commands == ["Pause", "Play"] }
             }
         }
 

@@ -43,7 +43,7 @@ extension DaemonTests {
                 box.bluez.disconnect(Box.first)
                 try await box.route(.earpiece)
                 try await registration.update(call, .ended)
-                try await eventually("the call is over") { try await box.bridge.calls.list().isEmpty }
+                try await eventually("the call has ended") { try await box.bridge.calls.list().isEmpty }
                 let after = try await metrics(box)
                 #expect(try after.value("btcall_audio_packets_received", ["device": "headset"]) >= packets)
                 #expect(try after.value("btcall_calls_ended", ["reason": "remoteHangUp"]) == 1)

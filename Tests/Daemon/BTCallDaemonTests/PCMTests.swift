@@ -71,7 +71,7 @@ extension DaemonTests {
         }
 
         private func noCall(_ box: Box, sourceLocation: SourceLocation = #_sourceLocation) async throws {
-            try await eventually("the call is over", sourceLocation: sourceLocation) {
+            try await eventually("the call has ended", sourceLocation: sourceLocation) {
                 try await box.bridge.calls.list().isEmpty
             }
         }

@@ -182,7 +182,7 @@ extension DaemonTests {
                     #expect(try await scene.finish().outcome == .paired)
                     return
                 }
-                try await eventually("it is told why not") {
+                try await eventually("the reason is reported") {
                     scene.audit("is not paired (attempt 1): the device refused")
                 }
                 if pin == nil { #expect(scene.audit("is refused a PIN: it wants a PIN, and none was given")) }
@@ -211,7 +211,7 @@ extension DaemonTests {
                 #expect(error?.code == .callsActive)
                 #expect(await refused { try await scene.pairing.scan(seconds: 5) } != nil)
                 try await provider.update(call, .ended)
-                try await eventually("the call is over") { scene.box.daemon.calls.calls.isEmpty }
+                try await eventually("the call has ended") { scene.box.daemon.calls.calls.isEmpty }
                 try await scene.pairing.open(seconds: 60, allowing: ["\(Self.stranger)"])
                 try await eventually("it searches") { scene.box.bluez.isDiscovering() }
                 call = try await scene.box.startCall(provider)
@@ -284,7 +284,7 @@ extension DaemonTests {
                 scene.box.bluez.pairing.discoveryError = BusError(name: "org.bluez.Error.Failed", message: "busy")
                 scene.box.bluez.addStranger(Self.stranger, name: "Jabra 45")
                 try await scene.pairing.open(seconds: 60, allowing: ["Jabra*"])
-                try await eventually("it is told") { scene.audit("bluetoothd does not search: ") }
+                try await eventually("it is reported") { scene.audit("bluetoothd does not search: ") }
                 scene.box.bluez.pairing.discoveryError = nil
                 #expect(try await scene.finish().outcome == .paired)
             }

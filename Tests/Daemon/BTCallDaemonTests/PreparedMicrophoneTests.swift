@@ -47,7 +47,7 @@ extension DaemonTests {
                     let logind = try #require(logind)
                     defer { logind.close() }
                     try await eventually("it is prepared") { try await box.bridge.audio.isPrepared() }
-                    try await eventually("sleep waits for us") { logind.isDelayed }
+                    try await eventually("btcalld delays the sleep") { logind.isDelayed }
                     logind.announce(true)
                     try await eventually("the board may sleep") { !logind.isDelayed }
                     #expect(cards.openMicrophones == 0 && box.daemon.graph.isQuiet)

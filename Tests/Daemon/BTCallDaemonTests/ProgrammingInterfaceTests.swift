@@ -193,7 +193,7 @@ extension DaemonTests {
                     try await box.bridge.deactivate()
                     #expect(box.bluez.profiles.isEmpty)
                     #expect(try await box.bridge.calls.list().isEmpty)
-                    try await eventually("the application is told") { box.telephone.requests.last == .released }
+                    try await eventually("the application is notified") { box.telephone.requests.last == .released }
                     #expect(try await box.bridge.status().state == .inactive)
                 })
         }

@@ -184,7 +184,9 @@ extension DaemonTests {
                 try await scene.standing("")
                 let log = scene.box.log
                 #expect(!log.containing("notice: headset 1 (\(Box.first)): paged, attempt 1").isEmpty)
-                try await eventually("it is told") { !log.containing("headset 1", "back after it was paged").isEmpty }
+                try await eventually("it is reported") {
+                    !log.containing("headset 1", "back after it was paged").isEmpty
+                }
             }
         }
 
@@ -272,7 +274,7 @@ extension DaemonTests {
                     at: "/org/bluez/hci0/dev_\(Box.first.pathComponent)")
             }
             try await run(configure: serving, prepare: prepare) { scene in
-                try await eventually("it is asked for") { scene.box.bluez.connectRequests.contains(.headset) }
+                try await eventually("it is requested") { scene.box.bluez.connectRequests.contains(.headset) }
                 #expect(scene.pages() == 0)
             }
         }

@@ -39,7 +39,7 @@ extension DaemonTests {
                 try await eventually("it rings there") {
                     try await box.bridge.calls.list().map(\.state) == [.alerting]
                 }
-                try await eventually("its id is told") { report.lines.last == "state: alerting" }
+                try await eventually("its id is printed") { report.lines.last == "state: alerting" }
                 #expect(report.lines.first?.hasPrefix("call ") == true)
                 report.terminate()
                 #expect(try await report.status() == 0)

@@ -67,7 +67,9 @@ extension DaemonTests {
                     let registration = try await box.register()
                     box.telephone.manner = .refusing("not now")
                     let call = try await registration.reportIncoming(number: "5550100", name: "Door")
-                    try await eventually("it is asked") { box.telephone.requests.contains(.end(call, "missed")) }
+                    try await eventually("the application is asked") {
+                        box.telephone.requests.contains(.end(call, "missed"))
+                    }
                     #expect(try await box.bridge.calls.list().first?.state == .ringing)
                     try await registration.update(call, .ended)
                     #expect(try await box.bridge.calls.list().isEmpty)

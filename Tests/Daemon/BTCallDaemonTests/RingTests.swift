@@ -259,7 +259,7 @@ extension DaemonTests {
                 }
                 #expect(box.outside.opened == ["earpiece"])
                 try await registration.update(second, .ended, reason: .missed)
-                try await eventually("it is over") { share(played(box, "earpiece").suffix(24_000), 425) < 0.001 }
+                try await eventually("it has ended") { share(played(box, "earpiece").suffix(24_000), 425) < 0.001 }
             }
         }
 

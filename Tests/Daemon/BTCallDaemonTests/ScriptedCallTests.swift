@@ -65,7 +65,7 @@ extension DaemonTests {
                     #"{"update":"active","call":"zz"}"#, #"{"update":"active"}"#,
                     #"{"update":"ended","reason":"busy"}"#,
                 ] { try provider.write(line) }
-                try await eventually("all is told") { provider.lines.last?.contains("\"ended\"") == true }
+                try await eventually("everything is reported") { provider.lines.last?.contains("\"ended\"") == true }
                 let errors = provider.objects.filter { $0["event"] as? String == "error" }
                 let texts = Dictionary(
                     errors.map { ($0["line"] as? Int ?? 0, $0["error"] as? String ?? "") },
@@ -181,7 +181,7 @@ extension DaemonTests {
                 try provider.write(#"{"report":"outgoing","number":"1"}"#)
                 try provider.write(#"{"update":"active"}"#)
                 try await box.playing("earpiece")
-                try await eventually("what the microphone hears is in the file") {
+                try await eventually("the microphone's audio is in the file") {
                     guard let data = try? Data(contentsOf: near), data.count > 3200 else { return false }
                     let heard = stride(from: 0, to: data.count - 1, by: 2).map {
                         Int16(truncatingIfNeeded: Int(data[$0]) | Int(data[$0 + 1]) << 8)

@@ -78,7 +78,7 @@ extension DaemonTests {
             try await daemon.start()
             for count in 1...3 {
                 daemon.signal(SIGHUP)
-                try await eventually("it is said") {
+                try await eventually("it is logged") {
                     daemon.errors.ranges(of: "SIGHUP: the configuration is not read again").count == count
                 }
             }
@@ -98,7 +98,7 @@ extension DaemonTests {
             let used = try daemon.descriptors()
             try await daemon.limitDescriptors(used)
             let clients = try (0..<6).map { _ in try PCMClient(path, PCMClient.hello(BTCALL_PCM_CONTROL)) }
-            try await eventually("it is said") { daemon.errors.contains("no connection can be accepted") }
+            try await eventually("it is logged") { daemon.errors.contains("no connection can be accepted") }
             let before = try daemon.processorTime()
             await ControlLoop.shared.sleep(for: .milliseconds(2500))
             // A spinning process uses all of that time.

@@ -108,7 +108,7 @@ extension DaemonTests {
                 try await eventually("it shows it again") { program.output.contains("Preferred  bluetooth") }
                 let registration = try await box.register()
                 let call = try await registration.reportIncoming(number: "5550100", name: "Alice")
-                try await eventually("the call is there") { program.output.contains("ringing: Alice (5550100)") }
+                try await eventually("the call is shown") { program.output.contains("ringing: Alice (5550100)") }
                 try await registration.update(call, .ended)
                 await box.daemon.stop()
                 box.connection.close()
@@ -160,7 +160,7 @@ extension DaemonTests {
                     return (levels?.said.rmsDecibels ?? 0) < -90 && (levels?.heard.rmsDecibels ?? -96) > -40
                 }
                 try await registration.update(call, .ended)
-                try await eventually("there are none") { try await box.bridge.audio.levels() == nil }
+                try await eventually("no levels are reported") { try await box.bridge.audio.levels() == nil }
             }
         }
     }

@@ -29,7 +29,7 @@ extension DaemonTests {
                         return error
                     }
                 }
-                try await eventually("somebody is asked") { isAsked }
+                try await eventually("a client is asked") { isAsked }
                 // Before the waiting task has resumed.
                 try taps.allow(path, true, from: ":1.1001")
                 taps.consent = .deny

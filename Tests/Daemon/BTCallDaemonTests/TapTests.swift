@@ -121,7 +121,7 @@ extension DaemonTests {
                     }
                     #expect(error?.code == .wrongState)
                     let first = Task { @ControlPlane in try await recorder.audio.openTap(call: call) }
-                    try await eventually("somebody is asked") { requests() == 1 }
+                    try await eventually("a client is asked") { requests() == 1 }
                     error = await refusal { () throws(BridgeError) in
                         try await recorder.audio.allowRecording(of: call)
                     }
@@ -134,13 +134,13 @@ extension DaemonTests {
                     let second = Task { @ControlPlane in
                         await refusal { () throws(BridgeError) in _ = try await recorder.audio.openTap(call: call) }
                     }
-                    try await eventually("somebody is asked again") { requests() == 2 }
+                    try await eventually("a client is asked again") { requests() == 2 }
                     try await box.bridge.audio.allowRecording(of: call, false)
                     #expect(await second.value?.code == .accessDenied)
                     #expect(events.all.contains { if case .recordingDenied = $0 { true } else { false } })
                     // The application that owns the call allows its own request.
                     let own = Task { @ControlPlane in try await box.bridge.audio.openTap(call: call) }
-                    try await eventually("somebody is asked once more") { requests() == 3 }
+                    try await eventually("a client is asked once more") { requests() == 3 }
                     try await box.bridge.audio.allowRecording(of: call)
                     let ownDescriptor = try await own.value.takeDescriptor()
                     #expect(ownDescriptor >= 0)
@@ -162,7 +162,7 @@ extension DaemonTests {
                         _ = try await box.bridge.audio.openTap(call: call)
                     }
                     #expect(error?.code == .accessDenied && error?.message.contains("AllowRecording") == true)
-                    try await eventually("it is told") {
+                    try await eventually("it is reported") {
                         events.all.contains { if case .recordingDenied = $0 { true } else { false } }
                     }
                     try await registration.update(call, .ended)
@@ -179,7 +179,7 @@ extension DaemonTests {
                     let asked = Task { @ControlPlane in
                         await refusal { () throws(BridgeError) in _ = try await box.bridge.audio.openTap(call: call) }
                     }
-                    try await eventually("somebody is asked") {
+                    try await eventually("a client is asked") {
                         events.all.contains { if case .recordingRequested = $0 { true } else { false } }
                     }
                     try await registration.update(call, .ended)
@@ -199,7 +199,7 @@ extension DaemonTests {
                     try await eventually("nobody records") { try await isRecorded(box, call) == false }
                     try await box.bridge.setSetting("privacy.recording", to: "allow")
                     close(try await box.bridge.audio.openTap(call: call).takeDescriptor())
-                    try await eventually("one that was closed is over") { try await isRecorded(box, call) == false }
+                    try await eventually("the closed tap has ended") { try await isRecorded(box, call) == false }
                 })
         }
 
@@ -312,7 +312,7 @@ extension DaemonTests {
                 defer { try? FileManager.default.removeItem(atPath: file) }  // It may stay.
                 let events = await EventLog(box.bridge)
                 let run = Task { @ControlPlane in try await program("record", file, "--seconds", "1") }
-                try await eventually("somebody is asked") {
+                try await eventually("a client is asked") {
                     events.all.contains { if case .recordingRequested = $0 { true } else { false } }
                 }
                 let allowed = try await program("record", "--allow")

@@ -55,7 +55,7 @@ extension DaemonTests {
                 let call = try await box.startCall(registration)
                 #expect(await next(1, of: routes) == [.earpiece])
                 // A stream of devices has the current list, and follows it.
-                try await eventually("nothing changes by itself any more") {
+                try await eventually("no further changes arrive") {
                     try await box.device("bluetooth:\(Box.first)")?["state"] == "available"
                 }
                 let devices = await box.bridge.audioDeviceManager.devices()

@@ -58,7 +58,7 @@ extension DaemonTests {
                     box.telephone.requests.last == .end(call, "localHangUp")
                 }
                 try await ears.hear(.indicator("call", 0))
-                try await eventually("it is over") { try await box.bridge.calls.list().isEmpty }
+                try await eventually("it has ended") { try await box.bridge.calls.list().isEmpty }
                 #expect(!ears.events.contains(.refused("AT+CHUP")))
             }
         }

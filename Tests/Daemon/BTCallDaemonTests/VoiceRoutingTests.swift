@@ -51,7 +51,9 @@ extension DaemonTests {
                 body: { box in
                     let line = "notice: hci0: voice went to the PCM pins and goes to the host now"
                     func told(_ times: Int) async throws {
-                        try await eventually("it was told \(times) times") { box.log.containing(line).count == times }
+                        try await eventually("the helper ran \(times) times") {
+                            box.log.containing(line).count == times
+                        }
                         #expect(helper.runs == [String](repeating: "hci0", count: times))
                     }
                     try await told(1)
@@ -67,7 +69,7 @@ extension DaemonTests {
                     try await box.bluez.start()
                     try await told(3)
                     box.bluez.addAdapter("hci1", address: BluetoothAddress(value: 0x0000_5E00_53FF))
-                    try await eventually("the second one was told") { helper.runs.count == 4 }
+                    try await eventually("the second controller was configured") { helper.runs.count == 4 }
                     #expect(helper.runs.last == "hci1")
                 })
         }
@@ -83,7 +85,7 @@ extension DaemonTests {
                     try await box.noProblem("adapter")
                     #expect(helper.runs == [])
                     try await box.bridge.setSetting("bluetooth.scoRouting", to: "host")
-                    try await eventually("it was told") { helper.runs == ["hci0"] }
+                    try await eventually("the helper ran") { helper.runs == ["hci0"] }
                 })
         }
 
@@ -100,7 +102,7 @@ extension DaemonTests {
                     box.bluez.setPowered(false)
                     try await box.noProblem("scoRouting.hci0")
                     box.bluez.setPowered(true)
-                    try await eventually("it was told") { !box.log.containing("goes to the host now").isEmpty }
+                    try await eventually("the helper ran") { !box.log.containing("goes to the host now").isEmpty }
                     try helper.set("echo \"$0: of another maker\" >&2; exit 3")
                     box.bluez.setPowered(false)
                     _ = try await box.problem("adapter")

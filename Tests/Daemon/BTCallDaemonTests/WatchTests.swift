@@ -28,7 +28,7 @@ extension DaemonTests {
                 try await registration.update(other, .ended)
                 let last = try await registration.reportIncoming(number: "")
                 try await registration.update(last, .ended)
-                try await eventually("both calls are told") { watch.lines.count >= 3 }
+                try await eventually("both calls are reported") { watch.lines.count >= 3 }
                 watch.terminate()
                 #expect(try await watch.status() == 0)
                 #expect(
@@ -52,7 +52,7 @@ extension DaemonTests {
                 // Earlier calls are known when the first event is handled.
                 try await registration.update(call, .active)
                 try await registration.update(call, .ended, reason: .busy)
-                try await eventually("all is told") { watch.objects.count == 4 }
+                try await eventually("everything is reported") { watch.objects.count == 4 }
                 watch.terminate()
                 #expect(try await watch.status() == 0)
                 let told = watch.lines.filter { !$0.hasPrefix("{") }

@@ -126,12 +126,12 @@ private final class Router: RouteDeciding {
             }
             let first = try await acquire("earpiece")
             close(first.take())
-            try await eventually("it is taken back") { stage.router.events.last == .clearSelection }
+            try await eventually("it is withdrawn") { stage.router.events.last == .clearSelection }
             let second = try await acquire("earpiece")
             let third = try await acquire("speakerphone")
             close(second.take())
             close(third.take())
-            try await eventually("the later one is taken back") { stage.router.events.last == .clearSelection }
+            try await eventually("the later one is withdrawn") { stage.router.events.last == .clearSelection }
             #expect(
                 stage.router.events == [
                     .select(.earpiece), .clearSelection, .select(.earpiece), .select(.speakerphone), .clearSelection,

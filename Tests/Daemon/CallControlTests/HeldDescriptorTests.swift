@@ -29,7 +29,7 @@ import Testing
         await turns()
         #expect(counter.releases == 0)
         close(copy.take())
-        try await eventually("the hold is over") { counter.releases > 0 }
+        try await eventually("the lease has ended") { counter.releases > 0 }
         #expect(counter.releases == 1)
         held.cancel()
         #expect(counter.releases == 1)
@@ -46,7 +46,7 @@ import Testing
         try await eventually("it was read") { poll(&room, 1, 0) == 1 && room.revents == Int16(POLLOUT) }
         #expect(counter.releases == 0)
         close(end.take())
-        try await eventually("the hold is over") { counter.releases == 1 }
+        try await eventually("the lease has ended") { counter.releases == 1 }
         held.cancel()
     }
 
