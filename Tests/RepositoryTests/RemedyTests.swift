@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test func `The pages for users say one way to install the plug-in`() throws {
-        for page in ["docs/Install.md", "docs/Start.md", "docs/operate/Messages.md", "docs/operate/Doctor.md"] {
+        for page in try Page.paths(withSuffix: ".md", under: ["docs"]) where !page.hasPrefix("docs/inside/") {
             let text = try RepositoryTests.contents(page)
             #expect(!text.contains("build-pcm-plugin"), "\(page)")
         }

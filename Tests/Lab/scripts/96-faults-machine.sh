@@ -115,7 +115,7 @@ btcall prefer bluetooth >/dev/null
 sleep 1
 
 # --- the application ----------------------------------------------------------------------------------------------------------
-begin_fault provider-killed - - 10 "the application whose call it is is killed; it starts again and calls anew"
+begin_fault provider-killed - - 10 "the application that owns the call is killed; it restarts and calls again"
 killed_call=$the_call
 check "$fault: it is killed" kill -KILL $TEST_CALL
 check "$fault: its call is over" wait_until 5 eval '[ -z "$(current_call)" ]'
