@@ -5,14 +5,14 @@ cd "$root" || exit 1
 say() { printf '== %s\n' "$*"; }
 die() { printf '%s\n' "$*" >&2; exit 1; }
 
-# as_root COMMAND...: through sudo where we are not root.
+# as_root COMMAND...: through sudo unless run as root.
 as_root() {
 	if [ "$(id -u)" = 0 ]; then "$@"; return; fi
 	command -v sudo >/dev/null || die "this needs root: run it as root or install sudo"
 	sudo "$@"
 }
 
-# install_packages NAME...: Debian packages; quick and silent when all are there.
+# install_packages NAME...: Debian packages; quick and silent when all are installed.
 install_packages() {
 	local missing=() name
 	for name in "$@"; do
@@ -26,7 +26,7 @@ install_packages() {
 		die "apt-get install failed for: ${missing[*]}"
 }
 
-# packages_for SET...: the names behind `SET:` in scripts/packages.
+# packages_for SET...: the names after `SET:` in scripts/packages.
 packages_for() {
 	local set
 	for set in "$@"; do sed -n "s/^$set: //p" "$root/scripts/packages"; done
@@ -34,5 +34,5 @@ packages_for() {
 
 need_swift() { command -v swift >/dev/null || die "no Swift toolchain in PATH: install Swift 6.2 or later from swift.org"; }
 
-# Test targets that keep no clock, as a filter of `swift test`.
+# Test targets that do not depend on time, as a filter of `swift test`.
 pure_tests='^(JSONTextTests|BluetoothTypesTests|TelephonyTests|HandsFreeTests|RoutingTests|HeadsetPolicyTests|BaresipControlTests|RealTimeStorageTests|AudioDSPTests)\.'

@@ -1,4 +1,4 @@
-"""attack.py [--seconds N] [--seed N] [NAME...]: see `run`, which gives it a mount name space of its own."""
+"""attack.py [--seconds N] [--seed N] [NAME...]: see `run`, which starts it in a mount name space of its own."""
 import argparse
 import os
 import shutil
@@ -12,7 +12,8 @@ import judge
 import users
 import world
 
-# Seconds of a round of all tests at scale 1, and of the longest one: longer runs are several of them, each with another seed.
+# Seconds of one round of all tests at scale 1, and of the longest round: longer runs consist of several rounds, each with
+# another seed.
 ROUND, LONGEST = 90, 300
 
 
@@ -22,13 +23,13 @@ def cases(suite):
 
 
 def chosen(names):
-    """The tests whose names contain one of these; all without any."""
+    """The tests whose names contain one of these parts; without parts all tests."""
     found = unittest.defaultTestLoader.discover(os.path.dirname(os.path.realpath(__file__)))
     return [test for test in cases(found) if not names or any(name in test.id() for name in names)]
 
 
 class Result(unittest.TextTestResult):
-    """Says of each test how long it took."""
+    """Reports the duration of each test."""
 
     def startTest(self, test):
         self.begun = time.monotonic()

@@ -32,7 +32,7 @@ def objects():
 
 
 class BlueZ:
-    """Answers btcalld as bluetoothd does, and does what the attack asks for."""
+    """Answers btcalld like bluetoothd, and carries out the attack's actions."""
 
     def __init__(self, path):
         self.bus = Client(path)
@@ -71,7 +71,7 @@ class BlueZ:
             else:
                 self.bus.reply(content)
         except Gone:
-            # Of a caller that has left.
+            # The caller has left.
             pass
 
     def changed(self, path, name, value):
@@ -80,7 +80,7 @@ class BlueZ:
                                      ("org.bluez.Device1", {name: value}, [])))
 
     def connect(self, address):
-        """A headset connects: its end of the connection."""
+        """Connects a headset; returns its end of the connection."""
         self.cut(address)
         gateway, headset = socket.socketpair()
         gateway.setblocking(False)
@@ -89,7 +89,7 @@ class BlueZ:
         self.bus.call(owner, path, "org.bluez.Profile1", "NewConnection", "oha{sv}",
                       (device_path(address), gateway, {"Version": ("q", 0x0107), "Features": ("q", 0)}))
         gateway.close()
-        # What cuts both ends off.
+        # Used to cut both ends off.
         self.headsets[address] = headset.dup()
         return "", [headset.detach()]
 
@@ -104,12 +104,12 @@ class BlueZ:
             self.changed(device_path(address), "Connected", ("b", False))
 
     def rename(self, address, text):
-        """The name that somebody with a radio has given a headset."""
+        """Sets a headset's name, as anybody with a radio could."""
         for name in ("Name", "Alias"):
             self.changed(device_path(address), name, ("s", text))
 
     def hand(self, address, descriptors=()):
-        """A NewConnection with that descriptor, as a broken bluetoothd would send it: what became of the call."""
+        """Calls NewConnection with that descriptor, like a broken bluetoothd; returns the outcome."""
         owner, path = self.profiles[GATEWAY]
         try:
             self.bus.call(owner, path, "org.bluez.Profile1", "NewConnection", "oha{sv}",

@@ -1,4 +1,4 @@
-"""A client of a message bus that can do what libdbus does not let one do: raw messages, none of the limits, no waiting."""
+"""A bus client that can do what libdbus prevents: send raw messages, without limits and without waiting."""
 import array
 import os
 import select
@@ -66,7 +66,7 @@ def serials(data, first):
 
 
 class Client:
-    """One connection. What comes and is no reply that somebody waits for is in `inbox`."""
+    """One connection. Messages that are not a reply to a waiting call go to `inbox`."""
 
     def __init__(self, path, user=None, hello=True, timeout=20):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -101,7 +101,7 @@ class Client:
     # --- sending
 
     def send(self, content):
-        """- Returns: the serial number that the message was given."""
+        """- Returns: the serial number of the message."""
         self.serial += 1
         descriptors = array.array("i")
         data = content.serialise(self.serial, descriptors)
@@ -113,7 +113,7 @@ class Client:
         return self.serial
 
     def post(self, *arguments):
-        """A call that wants no reply."""
+        """Sends a call without a reply."""
         self.send(call_message(*arguments, reply=False))
 
     def reply(self, request, signature="", body=()):
@@ -130,7 +130,7 @@ class Client:
     # --- receiving
 
     def read(self, timeout=0.0):
-        """What has come within the time, in seconds: at least what is there already."""
+        """Messages received within the time, in seconds; at least those already present."""
         if not select.select([self.socket], [], [], timeout)[0]:
             return []
         try:
@@ -168,12 +168,12 @@ class Client:
         self.call(NAME, path, PROPERTIES, "Set", "ssv", (interface, name, (signature, value)))
 
     def metrics(self):
-        """Of the daemon: by name and labels."""
+        """The daemon's metrics, by name and labels."""
         text = self.call(NAME, ROOT, "org.btcall.Manager1", "Metrics")[0]
         return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if line[:1] != "#"}
 
     def settings(self):
-        """Of the daemon, by key."""
+        """The daemon's settings, by key."""
         listed = self.call(NAME, ROOT, "org.btcall.Manager1", "ListSettings")[0]
         return {setting["key"][1]: {key: value[1] for key, value in setting.items()} for setting in listed}
 

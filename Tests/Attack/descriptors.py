@@ -1,4 +1,4 @@
-"""Descriptors that hurt whoever closes, reads or writes them."""
+"""Descriptors that harm any process that closes, reads or writes them."""
 import os
 import socket
 import struct
@@ -8,7 +8,7 @@ LINGER = 8
 
 
 def lingering(seconds=LINGER):
-    """A TCP socket of this machine whose last close waits for so long, and what has to stay open for that."""
+    """A local TCP socket whose last close takes this long, and the socket that must stay open for that."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     listener.listen(1)

@@ -1,4 +1,4 @@
-"""The tests' base: whoever attacks is watched, and what the watch has seen is judged."""
+"""Base of the tests: watches the daemon during an attack, and judges the observations."""
 import contextlib
 import random
 import time
@@ -9,37 +9,37 @@ from users import eventually
 
 # Limits, as README.md explains them. Seconds.
 PING, AT, ANSWER = 0.1, 0.2, 5.0
-# Seconds that the machine may keep the watch, which is as urgent as a call's application, from its work.
+# Longest delay in seconds of the watch, which has the priority of a call's application, by the machine.
 AUDIO_OVERSHOOT = 0.02
-# An answer that took so many times as long as one of the bus is late by the daemon's own doing, however slow the machine is.
+# An answer is late by the daemon's fault when it took this many times as long as one from the bus, however slow the machine.
 MOST = 10
-# Without a processor for more than this part of the time that it wanted one, the daemon is on a busy machine.
+# The machine is busy when the daemon lacked a processor for more than this share of the time in which it wanted one.
 BUSY = 0.3
-# KiB that an attack may leave behind: what the allocator cannot give back to the kernel.
+# KiB that may remain after an attack: memory that the allocator cannot return to the kernel.
 MEMORY = 32768
 
 
 class Plan:
-    """What the command line asks for."""
+    """Options of the command line."""
     seed = 1
-    # How much longer attacks are than their tests say.
+    # Factor by which attacks are longer than in their tests.
     scale = 1.0
     # Tests that could not judge a limit, with the limit.
     unjudged = []
 
 
 class Attack(unittest.TestCase):
-    """A test that attacks. `watched` is the judge of what it does meanwhile."""
+    """A test that attacks. `watched` judges the daemon meanwhile."""
 
     def setUp(self):
         self.random = random.Random("%d %s" % (Plan.seed, self.id()))
 
     def seconds(self, seconds):
-        """For how long an attack goes on, that many seconds in a round of a minute and a half."""
+        """Duration of an attack: this many seconds in a round of a minute and a half."""
         return seconds * Plan.scale
 
     def count(self, number):
-        """The same of a number of things."""
+        """The same for a number of things."""
         return max(1, int(number * Plan.scale))
 
     def world(self):
@@ -54,7 +54,7 @@ class Attack(unittest.TestCase):
 
     @contextlib.contextmanager
     def watched(self, audio=True, headset=True, latency=True, settles=20, ping=PING):
-        """Judges what happens inside.
+        """Judges the daemon during the attack.
 
         - Parameters:
           - audio: no block of the call may be missing; False where the attacker may rightly end or move it.
@@ -104,10 +104,10 @@ class Attack(unittest.TestCase):
 
     def judge_answers(self, there, headset, latency, ping):
         problems = []
-        # What is late is waited for, for as long as an answer may take.
+        # Waits for late answers, as long as an answer may take.
         eventually(lambda: all(there.watch.ask("end")[0][name]["outstanding"] < 0.2 for name in ("ping", "reads", "AT")), ANSWER)
         seen = there.watch.ask("end")[0]
-        # Of the time that the control loop wanted a processor it was without one.
+        # Share of the time in which the control loop wanted a processor and had none.
         ran, waited = there.daemon.scheduled()
         self.share = (waited - self.waited) / max(1, waited - self.waited + ran - self.ran)
         print("# %s: 99 %% of pings %.0f ms (of the bus %.0f), of reads %.0f; AT %.0f ms at most; the watch was kept waiting %.0f ms"
@@ -120,7 +120,8 @@ class Attack(unittest.TestCase):
             elif worst > ANSWER:
                 self.unjudged("that answers come: the bus itself took %.1f s" % seen["bus"]["worst"])
             for text, number in seen[name]["wrong"].items():
-                # What waits for the daemon in the bus has a limit there, and a flood may reach it before a slow machine reads.
+                # The bus limits messages queued for the daemon; a flood may reach that limit before a slow machine reads
+                # them.
                 if "from the bus" in text and (self.share > BUSY or ping > PING):
                     self.unjudged("%s: %d were refused (%s)" % (name, number, text))
                 else:
@@ -157,7 +158,7 @@ class Attack(unittest.TestCase):
         late = heard["seconds"] * 100 - heard["blocks"]
         if late > 20:
             wrong.append("%d of %d blocks never came" % (late, heard["seconds"] * 100))
-        # Of the audio thread the kernel says only all of its waiting together: half of the gap is no accident.
+        # The kernel reports only the total waiting time of the audio thread: more than half of the gap is no coincidence.
         kept = (there.daemon.audio_waited() - self.audio_waited) / 1e9
         if wrong and (overshoot > AUDIO_OVERSHOOT or kept > max(AUDIO_OVERSHOOT, heard["longest"] / 2)):
             self.unjudged("%s: the machine kept the watch waiting %.0f ms, and the audio thread %.0f ms in all"

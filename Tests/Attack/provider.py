@@ -1,4 +1,4 @@
-"""A telephony application with one call: it writes a block of 10 ms for each that it reads, and counts what is missing."""
+"""A telephony application with one call: writes one 10 ms block for each that it reads, and counts missing ones."""
 import socket
 import time
 
@@ -10,7 +10,7 @@ PATH = "/attack/provider"
 RATE = 16000
 NUMBER, PERSON = "0301234567", "Alice Example"
 BLOCK = bytes(RATE // 100 * 2)
-# Seconds between two blocks from where on one was missing: as much as an application has waiting at the most.
+# Seconds between two blocks from which on one counts as missing: the most that an application buffers.
 GAP = 0.06
 PRIORITY = 5
 
@@ -31,7 +31,7 @@ class Provider:
         return [(self.bus, self.read)] + ([(self.audio, self.exchange)] if self.audio else [])
 
     def call(self):
-        """Begins an active call unless there is one: its object path."""
+        """Begins an active call unless there is one; returns its object path."""
         if not self.path:
             self.path = self.bus.call(NAME, CALLS, "org.btcall.Calls1", "ReportOutgoing", "osa{sv}",
                                       (PATH, NUMBER, {"state": ("s", "active"), "name": ("s", PERSON)}))[0]
@@ -39,11 +39,11 @@ class Provider:
         return self.path
 
     def again(self):
-        """Ends the call and begins another one: somebody has held it."""
+        """Ends the call and begins another one, because somebody has held it."""
         try:
             self.bus.call(NAME, self.path, "org.btcall.Call1", "Update", "sa{sv}", ("ended", {}))
         except Refused:
-            # It has ended already.
+            # It has already ended.
             pass
         self.read()
         self.path = None
@@ -79,7 +79,7 @@ class Provider:
         self.bus.reply(content)
 
     def exchange(self):
-        """Reads what has come, and writes as much."""
+        """Reads the received blocks, and writes as many."""
         try:
             while True:
                 block = self.audio.recv(8192)
@@ -110,7 +110,7 @@ def start(path):
 
 
 def counted(statistics, path):
-    """What the daemon has counted of that call: (missing, dropped); None when it exchanges no audio."""
+    """The daemon's counters of that call: (missing, dropped); None when it exchanges no audio."""
     for call in statistics["calls"][1]:
         if call["call"][1] == path:
             return call["missing"][1], call["dropped"][1]

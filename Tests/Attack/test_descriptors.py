@@ -1,4 +1,4 @@
-"""Descriptors that come with messages of the bus, and over sockets that the daemon has handed out."""
+"""Descriptors in bus messages, and on sockets from the daemon."""
 import os
 import select
 import socket
@@ -11,18 +11,18 @@ from users import MEMBER, STRANGER
 
 
 def handed(client, path, interface, name, signature="", body=()):
-    """The descriptors that a method returns."""
+    """The descriptors returned by a method."""
     return [socket.socket(fileno=value) for value in client.call(NAME, path, interface, name, signature, body)]
 
 
 def give(connection, lingering, content=b"\0"):
-    """Sends a descriptor whose last close takes seconds, and closes this end's: whoever drops it waits."""
+    """Sends a descriptor whose last close takes seconds, and closes this end's: any process that closes it waits."""
     sending, receiving = lingering
     try:
         connection.setblocking(False)
         socket.send_fds(connection, [content], [sending.fileno()])
     except OSError:
-        # Where the daemon has switched it off that descriptors come.
+        # The daemon does not accept descriptors on this socket.
         pass
     sending.close()
     return receiving
@@ -40,7 +40,7 @@ class Descriptors(Attack):
                     client.send(content)
                 except Gone:
                     pass
-                # The daemon is to be the last that has it.
+                # The daemon must hold the last reference.
                 sending.close()
                 time.sleep(0.3)
             time.sleep(0.7)
@@ -65,7 +65,7 @@ class Descriptors(Attack):
             there.attack(attack, STRANGER).result()
 
     def test_a_socket_that_lingers_over_audio_sockets_interrupts_no_call(self):
-        """Injection, playback, tap: what a member of the group is given."""
+        """Injection, playback, tap: the sockets for a member of the group."""
         def attack(path):
             client, kept = Client(path), []
             call = client.get(CALLS, "org.btcall.Calls1", "Calls")[0]
@@ -83,7 +83,7 @@ class Descriptors(Attack):
 
     def test_audio_sockets_that_are_flooded_and_not_read_interrupt_no_call(self):
         def attack(path):
-            # One client has four of each at most.
+            # One client has at most four of each.
             clients, sockets = [Client(path), Client(path)], []
             call = clients[0].get(CALLS, "org.btcall.Calls1", "Calls")[0]
             for client in clients * 4:

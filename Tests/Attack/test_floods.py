@@ -1,4 +1,4 @@
-"""Floods by one client: messages, signals, answers that quote, connections. Everybody else is answered meanwhile."""
+"""Floods by one client: messages, signals, answers that quote, connections. All other clients are still answered."""
 import os
 import time
 from socket import MSG_DONTWAIT
@@ -8,13 +8,13 @@ from bus import Refused, call_message, serial_answered, serials, signal_message
 from judge import Attack
 from users import MEMBER, STRANGER
 
-# The longest message that the system's bus takes.
+# Longest message that the system bus accepts.
 LONGEST = 32 << 20
 CHUNK = 500
 
 
 def discard(socket):
-    """Throws away what has come, unread."""
+    """Discards received data unread."""
     try:
         while socket.recv(1 << 20, MSG_DONTWAIT):
             pass
@@ -23,7 +23,7 @@ def discard(socket):
 
 
 def flood(path, seconds, count, reply, *question):
-    """Sends that question over and over, as fast as the bus takes it, and reads no answer; how often."""
+    """Sends the request over and over, as fast as the bus accepts it, without reading answers; returns how often."""
     client = Client(path, timeout=30)
     one = call_message(*question, reply=reply).serialise(1)
     several = max(1, min(CHUNK, (1 << 20) // len(one)))
@@ -35,15 +35,15 @@ def flood(path, seconds, count, reply, *question):
             if reply:
                 discard(client.socket)
     except (Gone, OSError):
-        # The bus has had enough of it.
+        # The bus has disconnected it.
         pass
-    # What waits in the bus goes with the connection.
+    # Messages queued in the bus disappear with the connection.
     time.sleep(min(0.5, seconds / 2))
     return sent
 
 
 def broadcast(path, seconds, entries):
-    """Signals for everybody that look like a player's."""
+    """Broadcast signals that look like a player's."""
     client, sent = Client(path, timeout=30), 0
     changed = {"Key%d" % number: ("u", number) for number in range(entries)}
     one = signal_message("/org/mpris/MediaPlayer2", PROPERTIES, "PropertiesChanged", "sa{sv}as",
@@ -61,7 +61,7 @@ def owner(client):
 
 class Floods(Attack):
     def flood(self, user, seconds, count, reply, *question, **judged):
-        """One client that does that, and nothing is lost or late for the others."""
+        """One client floods; nothing is lost or late for the others."""
         with self.watched(**judged) as there:
             sent = there.attack(lambda path: flood(path, seconds, count, reply, *question), user).result(seconds + 60)
             print("# %d messages" % sent, flush=True)
@@ -94,8 +94,8 @@ class Floods(Attack):
                    ("org.btcall.Audio1", "MicVolume", ("d", 1.0)))
 
     def test_texts_of_64_kibibytes_keep_nobody_waiting(self):
-        # The bus keeps up to 127 MiB of one client in front of everybody's messages, and libdbus reads and checks all of it
-        # before anybody sees whose it is.
+        # The bus queues up to 127 MiB of one client ahead of all other messages, and libdbus reads and checks all of it
+        # before anybody sees the sender.
         self.flood(STRANGER, self.seconds(1), 300000, False, NAME, ROUTER, "org.btcall.Router1", "Explain", "a{sv}",
                    ({"time": ("x", 0), "a": ("s", "x" * (64 << 10))},), ping=0.4)
 
@@ -110,7 +110,7 @@ class Floods(Attack):
 
     @staticmethod
     def longest(make):
-        """The message of the greatest length that the bus takes, with a text that fills it: an answer that quotes it is longer."""
+        """A message of the greatest length that the bus accepts, filled by a text: an answer that quotes it is longer."""
         room = LONGEST - len(make("/").serialise(1)) - 16
         while len(make("/" + "a" * (room + 1)).serialise(1)) <= LONGEST:
             room += 1
@@ -137,7 +137,7 @@ class Floods(Attack):
         return self.say(path, self.longest(lambda text: call_message(NAME, ROOT, PROPERTIES, "GetAll", "s", (text,))))
 
     def broadcast(self, user, seconds, entries):
-        """Of a stranger the bus keeps signals from the daemon, as the policy says; a member's come through."""
+        """The policy keeps a stranger's signals from the daemon; a member's come through."""
         with self.watched() as there:
             print("# %d signals" % there.attack(lambda path: broadcast(path, seconds, entries), user).result(), flush=True)
 
@@ -175,9 +175,9 @@ class Floods(Attack):
                     try:
                         held += [value for value in client.call(*request) if isinstance(value, int)]
                     except Refused:
-                        # Its limit; the next visit finds room.
+                        # Its limit is reached; the next visit finds room.
                         pass
-                # Some close what they hold, some the connection first.
+                # Some close their holds first, some the connection.
                 if visits % 2:
                     client.close()
                 for descriptor in held:

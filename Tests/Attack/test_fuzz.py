@@ -12,16 +12,16 @@ from users import MEMBER, STRANGER
 from values import STANDARD, Values, derived_times, interfaces, split
 from world import World
 
-# Replies that the fuzzer waits for at once.
+# Replies that the fuzzer awaits at once.
 WINDOW = 48
 PROVIDER = "/fuzz/provider"
 PLACES = {"Manager1": [ROOT], "Calls1": [CALLS], "Router1": [ROUTER], "Audio1": [AUDIO], "Session1": [SESSION], "Pairing1": [PAIRING]}
-# They end all that could be attacked: one of a hundred is enough.
+# They end everything under attack: one in a hundred is enough.
 LAST = {"Deactivate", "Logout", "End", "UnregisterProvider", "Stop", "Disconnect"}
 
 
 class Fuzzer:
-    """One client that calls at random, and answers at random when it is called."""
+    """One client that makes random calls, and answers calls at random."""
 
     def __init__(self, path, seed, user):
         self.random, self.client, self.user = random.Random(seed), Client(path), user
@@ -38,11 +38,11 @@ class Fuzzer:
         self.look()
 
     def look(self):
-        """The daemon's objects as they are now."""
+        """The daemon's present objects."""
         try:
             tree = self.client.call(NAME, ROOT, OBJECTS, "GetManagedObjects")[0]
         except Refused:
-            # Too many of its calls wait.
+            # Too many of its calls are pending.
             return
         self.objects = {}
         for path, has in tree.items():
@@ -57,7 +57,7 @@ class Fuzzer:
                          (PROVIDER, {"name": ("s", "fuzz"), "capabilities": ("as", ["dial", "hold", "video", "dtmf", "swap"])}))
 
     def members(self):
-        """One member of all: path, interface, name, signature, options."""
+        """A random member: path, interface, name, signature, options."""
         draw = self.random
         if draw.random() < (0.8 if self.user == STRANGER else 0.15):
             interface, name, signature = draw.choice(STANDARD + [("org.btcall.Router1", "Explain", "a{sv}"),
@@ -81,7 +81,7 @@ class Fuzzer:
         name, signature, access = self.random.choice(found.properties)
         place = self.random.choice(PLACES.get(found.name.rsplit(".", 1)[1]) or self.objects.get(found.name) or self.values.paths)
         if "write" in access and self.user == MEMBER and self.random.random() < 0.7:
-            # With the type that it has, most of the time.
+            # Mostly with the correct type.
             kind = signature if self.random.random() < 0.8 else self.random.choice(["s", "i", "d", "a{sv}"])
             return place, PROPERTIES, "Set", "ssv", (found.name, name, (kind, self.values.value(kind, found.options)))
         return place, PROPERTIES, "Get", "ss", (found.name, name)
@@ -113,7 +113,7 @@ class Fuzzer:
         contents = self.client.inbox + self.client.read(timeout)
         self.client.inbox = []
         if not contents and timeout:
-            # What still waits does so for somebody who never answers; the bus lets a client wait for 128 in all.
+            # The remaining calls wait for a provider that never answers; the bus allows 128 pending calls per client.
             self.waiting = WINDOW // 2
         for content in contents:
             kind = content.header.message_type
@@ -127,7 +127,7 @@ class Fuzzer:
                         os.close(value)
 
     def answer(self, content):
-        """To PerformStart and its like: yes, no, nonsense, or nothing."""
+        """Answers PerformStart and similar calls: yes, no, nonsense, or not at all."""
         for value, part in zip(content.body, str(content.header.fields.get(8, ""))):
             if part == "h":
                 os.close(value)
@@ -170,7 +170,7 @@ class Fuzzing(Attack):
         self.fuzz(STRANGER, self.seconds(3))
 
     def test_calls_at_random_by_a_member_of_the_group_leave_the_daemon_running(self):
-        # Call, headset and settings are the member's to change: the world is a new one after it.
+        # The member may change call, headset and settings: a new world follows.
         try:
             self.fuzz(MEMBER, self.seconds(6), audio=False, headset=False)
         finally:

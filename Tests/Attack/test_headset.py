@@ -1,4 +1,4 @@
-"""A headset that means ill, or that is broken: its control connection, and who hands such connections over."""
+"""A hostile or broken headset: its control connection, and the source of such connections."""
 import os
 import re
 import select
@@ -13,7 +13,7 @@ from users import MEMBER, STRANGER
 from watch import SET_UP
 from world import REPOSITORY
 
-# Words of AT commands, as the fuzzer of the pure code has them.
+# Words of AT commands, shared with the fuzzer of the pure code.
 DICTIONARY = os.path.join(REPOSITORY, "Tests", "Fuzz", "at.dict")
 
 
@@ -26,12 +26,12 @@ def words():
 
 class Headset(Attack):
     def connect(self, there, address=HEADSETS[1]):
-        """The second headset's end of a new connection; the first one is watched."""
+        """The second headset's end of a new connection; the first headset is watched."""
         _, ends = there.bluez.ask("connect", address)
         return socket.socket(fileno=ends[0])
 
     def play(self, there, seconds, draw, reads=True):
-        """What `draw` returns is sent, over and over; once it is hung up the headset connects again."""
+        """Sends the results of `draw`, over and over; reconnects the headset when it is hung up."""
         end, sent, connections = time.monotonic() + seconds, 0, 0
         while time.monotonic() < end:
             connection = self.connect(there)
@@ -64,7 +64,7 @@ class Headset(Attack):
                 draw.shuffle(parts)
             text = b"".join(parts)
             return text if text.endswith(b"\r") else text + b"\r"
-        # It may hang up, as every headset: the call is begun again then.
+        # It may hang up, like every headset: the call is begun again then.
         with self.watched(audio=False) as there:
             self.play(there, self.seconds(3), lambda: b"".join(line() for _ in range(draw.randrange(1, 8))))
 
@@ -87,7 +87,7 @@ class Headset(Attack):
             self.play(there, self.seconds(0.5), lambda: self.random.choice(texts))
 
     def test_a_handed_over_descriptor_that_is_no_connection_is_refused_and_cuts_nobody_off(self):
-        """The live session is one headset's; bluetoothd hands over nonsense for the same one."""
+        """The live session belongs to one headset; bluetoothd hands over nonsense for the same one."""
         with self.watched() as there:
             nasty = descriptors.many()
             for name, descriptor in nasty:
@@ -107,7 +107,7 @@ class Headset(Attack):
                 theirs.close()
 
     def test_only_bluetoothd_hands_connections_over(self):
-        """The world's headset stays connected while others say that it has another connection."""
+        """The world's headset stays connected while others claim that it has another connection."""
         def attack(path):
             client = Client(path)
             ours, theirs = socket.socketpair()
@@ -130,7 +130,7 @@ class Headset(Attack):
                 self.assertEqual(there.attack(attack, user).result(), [], user)
 
     def profiles(self, there):
-        """The daemon's objects with a profile: what it shows to those who introspect it."""
+        """The daemon's profile objects, as visible by introspection."""
         client, found, left = there.client(MEMBER), [], ["/"]
         while left:
             path = left.pop()

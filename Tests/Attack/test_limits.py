@@ -1,4 +1,4 @@
-"""What one client can take of what there is for all: calls that wait, registrations, holders, objects."""
+"""Resources that one client can take from all: pending calls, registrations, holders, objects."""
 import os
 import time
 
@@ -16,7 +16,7 @@ def register(client, path=FAR, **options):
 
 class Limits(Attack):
     def test_1024_calls_of_one_client_that_wait_do_not_keep_others_from_being_served(self):
-        """Its own application never answers, so that each of its requests waits; the others' requests are carried out."""
+        """Its own application never answers, so that each of its requests waits; requests of others are carried out."""
         def attack(path):
             client = Client(path)
             register(client, capabilities=("as", ["hold", "dtmf", "mute"]))
@@ -34,7 +34,7 @@ class Limits(Attack):
             work = there.attack(attack, MEMBER)
             time.sleep(0.8)
             for _ in range(10):
-                # Refused means that the watched call is held meanwhile: that is an answer as well.
+                # A refusal means that the watched call is held meanwhile: that is an answer, too.
                 try:
                     other.call(NAME, path, "org.btcall.Call1", "SendDTMF", "s", ("5",), timeout=3)
                 except Refused as refusal:
@@ -150,11 +150,11 @@ class Limits(Attack):
                         client.reply(content, "a{sv}", ({"exclude": ("as", words)},))
                 client.inbox = []
             return asked
-        # It is asked once for each device that is opened: a single answer may take long to read, if not seconds.
+        # It is asked once for each opened device: reading a single answer may be slow, but must not take seconds.
         with self.watched(audio=False, latency=False) as there:
             work = there.attack(attack, MEMBER)
             time.sleep(0.3)
-            # The call's path is closed and opened again, with the configurator's say.
+            # Closes the call's path and opens it again, with the configurator's answer.
             client = there.client()
             handle = client.call(NAME, ROUTER, "org.btcall.Router1", "Interrupt", "sa{sv}", ("attack", {}))[0]
             os.close(handle)

@@ -1,4 +1,4 @@
-"""Sockets of this machine's network: who reads metrics of the daemon, and who says to btcall-baresip that it is baresip."""
+"""Sockets of this machine's network: readers of the daemon's metrics, and programs that pretend to be baresip for btcall-baresip."""
 import select
 import socket
 import time
@@ -23,7 +23,7 @@ class Network(Attack):
         self.addCleanup(box.end)
 
         def occupy(_):
-            """As many connections as there may be, each again as soon as it is closed."""
+            """As many connections as allowed, each reopened as soon as it is closed."""
             slow = []
             while True:
                 while len(slow) < 40:

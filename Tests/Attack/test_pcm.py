@@ -1,4 +1,4 @@
-"""The socket for programs on the ALSA PCM: hellos, messages, descriptors and shared memory of a client that means ill."""
+"""The socket for programs on the ALSA PCM: hellos, messages, descriptors and shared memory of a hostile client."""
 import ctypes
 import mmap
 import os
@@ -35,7 +35,7 @@ def connect(path):
 
 
 class Stream:
-    """A stream as a program has it that was let in: its ring, and the socket that wakes it."""
+    """A stream of an accepted program: its ring, and the socket that wakes it."""
 
     def __init__(self, path, role=PAGE, direction=PLAYBACK, program=b"attack", rate=16000):
         self.connection = connect(path)
@@ -114,7 +114,7 @@ class PCM(Attack):
                     pass
                 connection.close()
             return tries, answers
-        # It plays announcements and turns the volume: blocks of the call are judged, not how loud they are.
+        # It plays announcements and changes the volume: the call's blocks are judged, not their level.
         with self.watched() as there:
             path = self.pcm(there)
             tries, answers = there.attack(attack, MEMBER).result()
@@ -126,7 +126,7 @@ class PCM(Attack):
             streams = [Stream(path, PAGE), Stream(path, RING), Stream(path, CALL, CAPTURE)]
             begun = []
             for stream in streams:
-                # It would be the daemon's flag as well if both had the same file.
+                # It would also be the daemon's flag if both shared the file description.
                 os.set_blocking(stream.wakes, True)
                 begun.append(stream.ring.hardware)
                 stream.say(START)
@@ -139,7 +139,7 @@ class PCM(Attack):
         with self.watched() as there:
             path = self.pcm(there)
             moved = there.attack(attack, MEMBER).result()
-            # More than there is room for: the audio thread has found it full.
+            # More than fits: the audio thread has found it full.
             self.assertGreater(max(moved), 160 * 100, "no stream has run: %s" % moved)
 
     def test_positions_and_engagement_scribbled_over_interrupt_no_call(self):

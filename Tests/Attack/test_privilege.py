@@ -1,4 +1,4 @@
-"""What a member of the group, who may change settings, must not be able to do: run commands and write files as the daemon's user."""
+"""A member of the group, who may change settings, must not be able to run commands or write files as the daemon's user."""
 import os
 import pwd
 import stat
@@ -10,7 +10,7 @@ from test_state import report, set_value
 from users import DAEMON, eventually
 from world import Box
 
-# alsa-lib's plug-ins `file` and `tee` write files, and run what follows a "|". {} is where a file would come to be.
+# alsa-lib's plug-ins `file` and `tee` write files, and run the text after "|". {} is the path of the file.
 TRICKS = ["tee:null,'|touch${{IFS}}{}',raw", "tee:null,|touch${{IFS}}{},raw", "tee:\"null\",\"|touch {}\",\"raw\"", "tee:null,{},raw",
           "tee:SLAVE=null,FILE={},FORMAT=raw", "file:{},raw", "file:FILE={},FORMAT=raw", "file:'|touch${{IFS}}{}',raw",
           "plug:\"tee:null,'|touch ${{IFS}}{}',raw\"", "plug:SLAVE=\"file:{}\"", "|touch${{IFS}}{}", "|touch {}", "run touch {}",
@@ -30,16 +30,16 @@ class Privilege(Attack):
         return [TRICKS[0], TRICKS[3]] + self.random.sample(TRICKS[4:], min(len(TRICKS) - 4, self.count(number)))
 
     def made(self, box):
-        """The files that somebody has made there as the daemon's user."""
+        """Files that were created there as the daemon's user."""
         user = pwd.getpwnam(DAEMON).pw_uid
         return sorted(name for name in os.listdir(box.path("made")) if os.stat(box.path("made", name)).st_uid == user)
 
     def provoke(self, box):
-        """What settings have an effect on: a call that rings, one that is made, a headset with a button."""
+        """Triggers the effects of settings: an incoming call, an outgoing call, a headset with a button."""
         client = box.client()
         report(client, "030", "Ring")
         call = client.call(NAME, CALLS, "org.btcall.Calls1", "ReportIncoming", "osa{sv}", ("/state/provider", "031", {}))[0]
-        # Long enough for the ring tone's device to be opened.
+        # Long enough to open the ring tone's device.
         eventually(lambda: self.made(box), 0.2)
         client.call(NAME, call, "org.btcall.Call1", "Update", "sa{sv}", ("active", {}))
         _, ends = box.bluez.ask("connect", HEADSETS[0])
@@ -100,7 +100,7 @@ class Privilege(Attack):
         for directory, _, names in os.walk(box.path("state")):
             for name in names:
                 mode = stat.S_IMODE(os.stat(os.path.join(directory, name)).st_mode)
-                # The record is for the group, which the integrator's program is in.
+                # The record is readable for the group, which includes the integrator's program.
                 if mode & (0o037 if name == "record" else 0o077):
                     open_to_others.append("%s %o" % (name, mode))
         self.assertEqual(open_to_others, [], "others may read or write these")

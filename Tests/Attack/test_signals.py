@@ -1,4 +1,4 @@
-"""Signals during a call, whatever else is going on."""
+"""Signals during a call under various conditions."""
 import os
 import signal
 import time
@@ -8,7 +8,7 @@ from test_pcm import PAGE, START, Stream
 from users import MEMBER
 from world import World
 
-# Seconds in which SIGTERM ends the daemon.
+# Seconds within which SIGTERM must end the daemon.
 END = 10
 
 

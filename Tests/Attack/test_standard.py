@@ -1,4 +1,4 @@
-"""Standard descriptors that nobody reads or that are closed, and few descriptors in all."""
+"""Standard descriptors that are closed or never read, and a low limit of descriptors."""
 import fcntl
 import os
 import resource
@@ -11,7 +11,7 @@ from users import MEMBER, STRANGER
 from world import Box
 
 F_SETPIPE_SZ = 1031
-# What a daemon gets that is short of them: of a small board, or of a unit with a low LimitNOFILE.
+# Descriptor limit of a small board, or of a unit with a low LimitNOFILE.
 FEW = 64
 
 
@@ -31,7 +31,7 @@ class Standard(Attack):
         fcntl.fcntl(writing, F_SETPIPE_SZ, 4096)
         box = self.box(error=writing)
         os.close(writing)
-        # Lines of the log by the hundred.
+        # Hundreds of log lines.
         client = box.client()
         for _ in range(100):
             client.post(NAME, CALLS, "org.btcall.Calls1", "RegisterProvider", "oa{sv}", ("/p", {"name": ("s", "x" * 100)}))
@@ -77,7 +77,7 @@ class Standard(Attack):
         question = (*DRIVER, "GetNameOwner", "s", (NAME,))
         owner = watcher.call(*question)[0]
         clients, kept = [], []
-        # Everything that costs it a descriptor: by a member, and by connections to its socket.
+        # Everything that takes a descriptor of the daemon: by a member, and by connections to its socket.
         for _ in range(4):
             clients.append(Client(box.bus_path, MEMBER))
         requests = ((NAME, ROOT, "org.btcall.Manager1", "SubscribeLog"),
@@ -104,7 +104,7 @@ class Standard(Attack):
         spent = (box.daemon.scheduled()[0] - ran) / 1e9
         self.assertLess(spent, 0.5, "without a free descriptor it is busy with nothing")
         self.assertTrue(box.pings(), "no answer within 5 s")
-        # A stranger's messages bring as many as the bus lets through.
+        # A stranger's messages carry as many descriptors as the bus allows.
         stranger, null = Client(box.bus_path, STRANGER), os.open("/dev/null", os.O_RDWR)
         for _ in range(40):
             try:

@@ -1,4 +1,4 @@
-"""What is on the disk: state files that are broken on purpose, and files of others that settings name."""
+"""Files on the disk: deliberately damaged state files, and files of others that settings name."""
 import os
 import pwd
 import shutil
@@ -16,7 +16,7 @@ NUMBERS = [b"-9223372036854775808", b"9223372036854775807", b"922337203685477580
 
 
 def report(client, number, name):
-    """A call that came in and was not answered: a line of the log of calls."""
+    """An unanswered incoming call: a line of the log of calls."""
     client.call(NAME, CALLS, "org.btcall.Calls1", "RegisterProvider", "oa{sv}", (FAR, {"name": ("s", "state")}))
     call = client.call(NAME, CALLS, "org.btcall.Calls1", "ReportIncoming", "osa{sv}", (FAR, number, {"name": ("s", name)}))[0]
     client.call(NAME, call, "org.btcall.Call1", "Update", "sa{sv}", ("ended", {}))
@@ -27,7 +27,7 @@ def set_value(client, key, value):
 
 
 def rare_files():
-    """In the form that the daemon writes and reads, of this start of this machine."""
+    """In the daemon's own format, for the present boot of this machine."""
     with open("/proc/sys/kernel/random/boot_id") as boot:
         start = boot.read().strip()
     return {"codecs.conf": "[learnt with]\nkernel = %s\ncodecs = msbc, cvsd\n[00:1A:7D:00:00:01 %s]\noffered = msbc, cvsd\nlacking = msbc\n"
@@ -37,10 +37,10 @@ def rare_files():
 
 
 class State(Attack):
-    """A box of its own, without a headset: its daemon is started again and again on what is in its state directory."""
+    """A box without a headset: its daemon is restarted again and again with the files in its state directory."""
 
     def box(self):
-        """One whose state directory has a file of each kind, as the daemon itself has written them."""
+        """A box whose state directory has a file of each kind, written by the daemon itself."""
         box = Box()
         self.addCleanup(box.end)
         client = box.client()
@@ -52,7 +52,7 @@ class State(Attack):
         client.close()
         self.stop(box)
         os.makedirs(box.path("state", "incidents"), exist_ok=True)
-        # Files that take long to come about by themselves.
+        # Files that rarely occur.
         for name, content in rare_files().items():
             with open(box.path("state", name), "w") as file:
                 file.write(content)
@@ -74,7 +74,7 @@ class State(Attack):
         shutil.copytree(box.path("kept"), box.path("state"))
 
     def judge_start(self, box, what, broken=()):
-        """It starts, answers, and names the files of which it could use nothing."""
+        """It starts, answers, and names the unusable files."""
         self.own(box)
         logged, begin = box.daemon.logged(), time.monotonic()
         box.start()
@@ -84,7 +84,7 @@ class State(Attack):
             for request in ((CALLS, "org.btcall.Calls1", "Log", "u", (0,)), (ROOT, "org.btcall.Manager1", "ListSettings"),
                             (ROOT, OBJECTS, "GetManagedObjects")):
                 client.call(NAME, *request, timeout=5)
-            # Each file is written again, or that it cannot be is said.
+            # Each file is rewritten, or a message says that it cannot be.
             report(client, "1", "After")
             set_value(client, "ring.volume", "61")
             client.call(NAME, CALLS, "org.btcall.Calls1", "Log", "u", (0,), timeout=5)
@@ -104,7 +104,7 @@ class State(Attack):
         return sorted(name for name in os.listdir(box.path("kept")) if os.path.isfile(box.path("kept", name)) and name != "record")
 
     def test_the_daemon_starts_with_whatever_its_state_files_are(self):
-        """Each file is a FIFO, a directory, a link, a device or a gigabyte; what is not read is said."""
+        """Each file is a FIFO, a directory, a link, a device or a gigabyte; unread ones are reported."""
         box = self.box()
         kinds = {"a FIFO": lambda path: os.mkfifo(path), "a directory": lambda path: os.mkdir(path),
                  "a link to a device": lambda path: os.symlink("/dev/zero", path),
@@ -116,7 +116,7 @@ class State(Attack):
             for name in names:
                 os.unlink(box.path("state", name))
                 make(box.path("state", name))
-            # Of a file of others that has lines each of them is refused, by its own name.
+            # In a file of others with lines, each line is refused by its own name.
             broken = ("calls.log",) if "of others" in what else ("preferences.conf", "calls.log")
             self.judge_start(box, "all of %s are %s" % (", ".join(names), what), broken)
             with open("/etc/passwd") as file:
@@ -163,7 +163,7 @@ class State(Attack):
                 changed = list(fields)
                 changed[column] = number
                 lines.append(b"\t".join(changed))
-        # No more than a hundred are kept.
+        # At most a hundred are kept.
         for begin in range(0, len(lines), 90):
             with open(box.path("state", "calls.log"), "wb") as file:
                 file.write(b"\n".join(lines[begin:begin + 90]) + b"\n")
@@ -180,7 +180,7 @@ class State(Attack):
             except Refused:
                 pass
         client.close()
-        # It may be written a little later.
+        # It may be written slightly later.
         time.sleep(0.2)
         self.stop(box)
         box.start()

@@ -1,4 +1,4 @@
-"""Texts of others: in the log, in the terminal, and who may read them."""
+"""Foreign texts in the log and on the terminal, and access to them."""
 import time
 
 from bluez import HEADSETS
@@ -17,7 +17,7 @@ FAR = "/text/provider"
 
 
 def report(path, text):
-    """A member's application and call with that text in all places; they stay while the answer is waited for."""
+    """A member's application and call with that text everywhere; they stay until the answer arrives."""
     client = Client(path)
     for request in (("RegisterProvider", "oa{sv}", (FAR, {"name": ("s", text), "callState": ("b", True)})),
                     ("ReportIncoming", "osa{sv}", (FAR, text, {"name": ("s", text), "remoteAddress": ("s", text)})),
@@ -25,7 +25,7 @@ def report(path, text):
         try:
             client.call(NAME, CALLS, "org.btcall.Calls1", *request)
         except Refused:
-            # Texts that are not accepted do no harm.
+            # Refused texts do no harm.
             if request[0] == "RegisterProvider":
                 client.call(NAME, CALLS, "org.btcall.Calls1", "RegisterProvider", "oa{sv}", (FAR, {}))
     return client
@@ -33,7 +33,7 @@ def report(path, text):
 
 class Text(Attack):
     def test_texts_of_others_are_shown_without_control_characters(self):
-        """Names of headsets, callers and applications: in the terminal of whoever looks, and in the log."""
+        """Names of headsets, callers and applications: on the terminal of any user, and in the log."""
         with self.watched(audio=False, latency=False) as there:
             for text in self.random.sample(EVIL, min(len(EVIL), self.count(3))):
                 there.bluez.ask("name", HEADSETS[1], "n" + text)

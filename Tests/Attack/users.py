@@ -1,4 +1,4 @@
-"""Users of the attack, in the mount name space of this process alone, and work that is done as one of them."""
+"""Users of the attack, in the mount name space of this process alone, and work done as one of them."""
 import ctypes
 import grp
 import json
@@ -44,12 +44,12 @@ def lines(file):
 
 
 def end_with_parent():
-    """The kernel ends this process when the one that started it is gone."""
+    """Makes the kernel end this process when its parent has gone."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def become(user):
-    """Whoever calls this is that user from here on."""
+    """Switches the calling process to that user."""
     entry = pwd.getpwnam(user)
     os.setgroups(os.getgrouplist(user, entry.pw_gid))
     os.setgid(entry.pw_gid)
@@ -57,7 +57,7 @@ def become(user):
 
 
 def raise_priority(priority):
-    """As an application with audio has it; where the machine refuses, it is as urgent as all others."""
+    """The priority of an application with audio; where the machine refuses, the usual one."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
     except OSError:
@@ -65,7 +65,7 @@ def raise_priority(priority):
 
 
 class effective:
-    """`with effective(user):` a connection that is made meanwhile is that user's, to whoever asks for its credentials."""
+    """`with effective(user):` makes connections with that user's credentials."""
 
     def __init__(self, user):
         self.user = user
@@ -85,7 +85,7 @@ class effective:
 
 
 class Failed(Exception):
-    """What another process of the attack ended with."""
+    """The exit of another process of the attack."""
 
 
 def send(channel, value, descriptors=()):
@@ -93,13 +93,13 @@ def send(channel, value, descriptors=()):
 
 
 def receive(channel):
-    """- Returns: the value and the descriptors that came with it; None at the end."""
+    """- Returns: the value and its descriptors; None at the end."""
     data, descriptors, _, _ = socket.recv_fds(channel, LONGEST_MESSAGE, 16)
     return (json.loads(data), descriptors) if data else (None, descriptors)
 
 
 class Process:
-    """A process that does one thing as a user, and says what came of it."""
+    """A process that does one task as a user, and reports the result."""
 
     def __init__(self, work, user=None, priority=None, descriptors=256):
         """- Parameters:
@@ -132,7 +132,7 @@ class Process:
         os._exit(status)
 
     def ask(self, *words, descriptors=(), timeout=60):
-        """Sends a request to a process that answers such ones; its answer and the descriptors that came with it."""
+        """Sends a request to a serving process; returns its answer and the descriptors."""
         send(self.channel, words, descriptors)
         return self.answer(timeout)
 
@@ -145,7 +145,7 @@ class Process:
         return value["result"], descriptors
 
     def result(self, timeout=120):
-        """What the work returned, once it has ended."""
+        """The result of the work, once it has ended."""
         try:
             return self.answer(timeout)[0]
         finally:
@@ -164,7 +164,7 @@ class Process:
 
 
 def serve(channel, answers, sources, tick=None, interval=0.01):
-    """The life of a process that answers requests until its channel ends.
+    """Main loop of a process that answers requests until its channel is closed.
 
     - Parameters:
       - answers: by word, a function that gets the other words and the descriptors; what it returns is the result, or a pair with a
@@ -193,7 +193,7 @@ def serve(channel, answers, sources, tick=None, interval=0.01):
 
 
 def eventually(condition, limit=10, interval=0.02):
-    """- Returns: what is true in the end; false when it was never within the limit, in seconds."""
+    """- Returns: the final value; false when it was never true within the limit, in seconds."""
     end = time.monotonic() + limit
     while True:
         value = condition()

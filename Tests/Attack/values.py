@@ -1,4 +1,4 @@
-"""Values for a fuzzer that knows clocks, limits, sizes, and what the daemon has."""
+"""Values for a fuzzer that knows clocks, limits, sizes, and the daemon's state."""
 import glob
 import os
 import re
@@ -26,7 +26,7 @@ TEXTS = ["", " ", "\t", "\r\n", "\n" + FORGED, "a\r\n" + FORGED + "\n", "\x1b[31
 
 
 def wrapped(number, bits, signed):
-    """As a processor with that many bits has it."""
+    """Wraps a number like a processor with that many bits."""
     number %= 1 << bits
     return number - (1 << bits) if signed and number >> (bits - 1) else number
 
@@ -39,7 +39,7 @@ def clocks():
 
 
 def derived_times(bits=64, signed=True):
-    """Every number that a clock, a unit, an extreme and a little more or less can give."""
+    """Every number near the clocks, units and extremes."""
     numbers = set()
     for unit in UNITS:
         for base in clocks():
@@ -47,14 +47,14 @@ def derived_times(bits=64, signed=True):
                 for sign in (1, -1):
                     for near in range(-3, 4):
                         numbers.add(wrapped(sign * (base // unit) + extreme + near, bits, signed))
-                        # An extreme in another unit than the one that is compared.
+                        # An extreme in another unit than the compared one.
                         numbers.add(wrapped(sign * (base // unit) + extreme // 1000 + near, bits, signed))
                         numbers.add(wrapped(sign * (base // unit) + extreme // 1000000 + near, bits, signed))
     return sorted(numbers)
 
 
 class Interface:
-    """One of the daemon's interfaces, as its XML and its page have it."""
+    """One of the daemon's interfaces, by its XML and its page."""
 
     def __init__(self, file):
         node = xml.etree.ElementTree.parse(file).getroot().find("interface")
@@ -74,7 +74,7 @@ def interfaces():
 
 
 def documented_numbers():
-    """Every number that pages and configuration name: limits among them."""
+    """Every number in pages and configuration: limits are among them."""
     numbers = set()
     for file in glob.glob(os.path.join(REPOSITORY, "dbus", "*.md")) + [os.path.join(REPOSITORY, "etc", "btcalld.conf")]:
         with open(file) as text:
@@ -83,7 +83,7 @@ def documented_numbers():
 
 
 class Values:
-    """Draws values of any type. `words` are those of the daemon's own state: paths, addresses, keys, names."""
+    """Draws values of any type. `words` belong to the daemon's state: paths, addresses, keys, names."""
 
     def __init__(self, random, words=(), paths=()):
         self.random, self.words, self.paths = random, list(words), list(paths)
@@ -128,7 +128,7 @@ class Values:
         return self.random.choice(["/", "/a", "/org/btcall/calls/" + "0" * 36, "/org/bluez", "/x" * 500, "/_", "/org/freedesktop/DBus"])
 
     def value(self, signature, options=(), depth=0):
-        """- Parameter options: names and types of what a dictionary may have."""
+        """- Parameter options: names and types of a dictionary's entries."""
         draw = self.random
         if signature in BITS:
             return wrapped(self.number(), *BITS[signature])
@@ -167,5 +167,5 @@ class Values:
 
 
 def split(signature):
-    """The complete types of a signature of methods' arguments."""
+    """The complete types in a signature."""
     return re.findall(r"a\{\w+\}|aa\{\w+\}|a*\([^)]*\)|a*\w", signature)

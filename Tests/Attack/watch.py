@@ -1,4 +1,4 @@
-"""The watch: what others see of the daemon, and of the machine, while somebody attacks. A process of its own."""
+"""The watch: observes the daemon and the machine during an attack, in a process of its own."""
 import socket
 import time
 
@@ -9,13 +9,13 @@ from users import MEMBER, STRANGER, Process, serve
 # Seconds.
 INTERVAL, AT_INTERVAL, LATEST = 0.02, 0.05, 5.0
 PRIORITY = 4
-# The bus lets a client wait for 128 replies.
+# The bus allows a client 128 pending replies.
 WAITING = 60
 SET_UP = ["AT+BRSF=16", "AT+CIND=?", "AT+CIND?", "AT+CMER=3,0,0,1"]
 
 
 class Latencies:
-    """How long answers took, in seconds. What was due while too many were under way counts from when it was due."""
+    """Response times in seconds. A request delayed by too many pending ones counts from its due time."""
 
     def __init__(self):
         self.took, self.waiting, self.unsent, self.wrong = [], {}, [], {}
@@ -37,11 +37,11 @@ class Latencies:
 
 
 class Asker:
-    """Asks the same questions by a clock, whatever becomes of the answers."""
+    """Sends the same requests at fixed intervals, independently of the answers."""
 
     def __init__(self, path, user, questions):
         self.client = Client(path, user)
-        # Its connection is read only when something has come; what it sends is short.
+        # Its connection is read only when data has arrived; its messages are short.
         self.client.socket.settimeout(LATEST)
         self.questions, self.next, self.latencies, self.at = questions, time.monotonic(), Latencies(), 0
 
@@ -67,7 +67,7 @@ class Asker:
 
 
 class Headset:
-    """A headset that has set up its connection and asks for the indicators by a clock."""
+    """A headset with a service level connection that requests the indicators at fixed intervals."""
 
     def __init__(self):
         self.socket, self.next, self.latencies, self.left, self.count = None, 0.0, Latencies(), SET_UP, 0
@@ -90,7 +90,7 @@ class Headset:
             self.lose()
 
     def lose(self):
-        """It was hung up: what it still waits for does not come."""
+        """Handles a hang-up: pending answers will not come."""
         self.socket.close()
         self.socket = None
         self.latencies.waiting, self.latencies.unsent = {}, []
@@ -148,14 +148,14 @@ class Watch:
 
     def tick(self):
         now = time.monotonic()
-        # It wakes after 5 ms at the latest.
+        # It wakes after at most 5 ms.
         self.overshoot, self.woken = max(self.overshoot, now - self.woken - 0.005), now
         for asker in self.askers.values():
             asker.ask(now)
         self.headset.ask(now)
 
     def begin(self):
-        """What was asked before is waited for, and no longer counted."""
+        """Waits for the answers to earlier requests, without counting them."""
         for measured in [*self.askers.values(), self.headset]:
             measured.latencies.took, measured.latencies.wrong = [], {}
         self.woken, self.overshoot = time.monotonic(), 0.0

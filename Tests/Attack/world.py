@@ -1,4 +1,4 @@
-"""The world that is attacked: a bus with the shipped policy, bluetoothd, btcalld, an application with a call, and the watch."""
+"""The world under attack: a bus with the shipped policy, bluetoothd, btcalld, an application with a call, and the watch."""
 import os
 import pwd
 import re
@@ -19,15 +19,15 @@ REPOSITORY = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."
 PROGRAMS = os.environ.get("BTCALL_BIN", os.path.join(REPOSITORY, ".build", "debug"))
 POLICY = os.path.join(REPOSITORY, "dbus", "org.btcall.conf")
 RULES = "/usr/share/dbus-1/system.conf"
-# Seconds for the daemon to begin, and to end.
+# Seconds for the daemon to start, and to end.
 PATIENCE = 30
-# A line of its log: the level, who says it, and what.
+# A line of its log: level, module, message.
 LINE = re.compile(r"(trace|debug|info|notice|warning|error|critical) [A-Za-z0-9_.-]+: ")
-# glibc gives back what is free, so that the resident memory says what the daemon keeps.
+# Makes glibc return free memory, so that resident memory shows what the daemon keeps.
 ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHOLD_": "131072"}
-# What texts of the attack have behind a line feed: a line that begins with it is forged.
+# The text after a line feed in the attack's texts: a log line that begins with it is forged.
 FORGED = "error btcalld: forged"
-# Of the metrics, what the call's audio lost on its way to the earpiece.
+# Metrics of the audio that the call lost on its way to the earpiece.
 LOSSES = {"seconds are dropped": "btcall_audio_dropped_seconds_total", "xruns": "btcall_audio_xruns_total",
           "times the audio thread came late": "btcall_audio_late_wakeups_total"}
 CRASH = re.compile(r"Fault|Fatal|fatal error|Crash|crashed|overflow|gave a wrong answer|Thread \d+ .*:")
@@ -54,7 +54,7 @@ playback = null
 
 
 class Broken(Exception):
-    """The world cannot be made, or is no more."""
+    """The world cannot be created, or has ended."""
 
 
 class Daemon:
@@ -84,7 +84,7 @@ class Daemon:
             try:
                 resource.setrlimit(limit, (value, value))
             except (OSError, ValueError):
-                # A root without CAP_SYS_RESOURCE: see `hurry`.
+                # Root without CAP_SYS_RESOURCE: see `hurry`.
                 pass
         become(DAEMON)
         if self.prepare:
@@ -105,22 +105,22 @@ class Daemon:
         return self.program.poll() is None
 
     def memory(self):
-        """Resident, in KiB."""
+        """Resident memory in KiB."""
         with open("/proc/%d/status" % self.process) as status:
             return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
 
     def scheduled(self, thread=None):
-        """Of its control loop, or of that thread: how long it ran, and how long it waited for a processor; nanoseconds."""
+        """Running time and waiting time for a processor of its control loop, or of the given thread; nanoseconds."""
         try:
             with open("/proc/%d/task/%d/schedstat" % (self.process, thread or self.process)) as times:
                 ran, waited, _ = times.read().split()
         except FileNotFoundError:
-            # A kernel that does not count it, or a daemon that has ended.
+            # The kernel does not count it, or the daemon has ended.
             return 0, 0
         return int(ran), int(waited)
 
     def audio_waited(self):
-        """How long its audio thread waited for a processor; nanoseconds."""
+        """Waiting time of its audio thread for a processor; nanoseconds."""
         for thread in os.listdir("/proc/%d/task" % self.process):
             try:
                 with open("/proc/%d/task/%s/comm" % (self.process, thread)) as name:
@@ -134,7 +134,7 @@ class Daemon:
         return len(os.listdir("/proc/%d/fd" % self.process))
 
     def lines(self, since=0):
-        """What it has logged, from that byte on, as it stands there."""
+        """Its log from that byte on, unchanged."""
         with open(self.log, "rb") as log:
             log.seek(since)
             return log.read().decode(errors="replace").split("\n")[:-1]
@@ -146,7 +146,7 @@ class Daemon:
         self.program.send_signal(number)
 
     def end(self, limit=PATIENCE):
-        """Ends it by SIGTERM: its exit status; None when it had to be killed."""
+        """Ends it by SIGTERM; returns its exit status, None when it had to be killed."""
         if self.is_running():
             self.signal(signal.SIGTERM)
         try:
@@ -158,7 +158,7 @@ class Daemon:
 
 
 class Follower:
-    """btcall-baresip, which follows what listens at a port of this machine, as a user of the group; its log in a file."""
+    """btcall-baresip, connected to a local port, as a user of the group; its log in a file."""
 
     def __init__(self, work, port):
         program, self.log = os.path.join(programs(), "btcall-baresip"), os.path.join(work, "follower.log")
@@ -184,7 +184,7 @@ class Follower:
             return log.read().decode(errors="replace").split("\n")[:-1]
 
     def end(self, limit=PATIENCE):
-        """Ends it by SIGTERM: its exit status; None when it had to be killed."""
+        """Ends it by SIGTERM; returns its exit status, None when it had to be killed."""
         self.program.terminate()
         try:
             return self.program.wait(limit)
@@ -195,14 +195,14 @@ class Follower:
 
 
 def wrong_lines(lines):
-    """Those of a log that say of a crash, or that the daemon has not written."""
+    """Log lines that report a crash, or that the daemon has not written."""
     return ["%.300r" % line for line in lines
             if line.startswith(FORGED) or CRASH.search(line) or not LINE.match(line)
             or any(ord(character) < 0x20 or 0x7F <= ord(character) < 0xA0 for character in line)]
 
 
 def programs(copied={}):
-    """Where copies of the programs are that every user can run, and that stay as they are when others are built."""
+    """A directory with copies of the programs that every user can run, and that do not change when others are built."""
     if "directory" not in copied:
         directory = os.path.join(os.environ["ATTACK_WORK"], "bin")
         os.makedirs(directory, exist_ok=True)
@@ -219,7 +219,7 @@ def programs(copied={}):
 class Box:
     """A bus, bluetoothd and btcalld in a directory of their own."""
 
-    # How many have failed to start one after the other, and the most that are waited for.
+    # Number of consecutive failures to start, and the limit for waiting.
     failures, PATIENT = 0, 3
 
     def __init__(self, configuration=CONFIGURATION, prepare=None, error=None, start=True):
@@ -286,7 +286,7 @@ class Box:
             return False
 
     def asked(self, name, timeout=5):
-        """A property of Manager1, asked by a client of its own."""
+        """A property of Manager1, read by a client of its own."""
         client = self.client(MEMBER)
         try:
             return client.get(ROOT, "org.btcall.Manager1", name, timeout)
@@ -325,7 +325,7 @@ class Box:
 
 
 class World(Box):
-    """A box with a headset that is connected, a call with audio on the earpiece, and the watch."""
+    """A box with a connected headset, a call with audio on the earpiece, and the watch."""
 
     current = None
 
@@ -338,7 +338,7 @@ class World(Box):
 
     @classmethod
     def there(cls):
-        """The one that there is, or another one."""
+        """The present call, or a new one."""
         if cls.current and not cls.current.is_well():
             cls.discard()
         if not cls.current:
@@ -360,7 +360,7 @@ class World(Box):
             return False
 
     def mend(self):
-        """Call and headset again, where an attack was in its right to end them."""
+        """Restores call and headset, where an attack was entitled to end them."""
         if not self.watch.ask("headset is set up")[0]:
             _, descriptors = self.bluez.ask("connect", bluez.HEADSETS[0])
             self.watch.ask("headset", descriptors=descriptors)
@@ -384,7 +384,7 @@ class World(Box):
         return self.provider.ask("counts")[0]["blocks"] > 20 and self.counted(path)
 
     def counted(self, path):
-        """What is lost of the call's audio as the daemon counts it, by what is said of it; None when there is no audio."""
+        """Losses of the call's audio by the daemon's counters and their names; None when there is no audio."""
         client = self.client()
         try:
             missing = provider.counted(client.get(AUDIO, "org.btcall.Audio1", "Statistics"), path)
@@ -403,5 +403,5 @@ class World(Box):
         super().end()
 
     def attack(self, work, user, descriptors=1024):
-        """A process of that user that attacks: `work` gets the path of the bus."""
+        """A process of that user that attacks: `work` receives the path of the bus."""
         return Process(lambda channel: work(self.bus_path), user, descriptors=descriptors)

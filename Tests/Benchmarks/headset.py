@@ -1,4 +1,4 @@
-"""The far side of the benchmark: an org.bluez with one paired headset that has mSBC, on a bus of its own.
+"""The far side of the benchmark: an org.bluez with one paired mSBC headset, on a private bus.
 
 Usage: headset.py BUS-ADDRESS SCO-SOCKET [cvsd]
 
@@ -37,7 +37,7 @@ class SBC(ctypes.Structure):
 
 
 def speech_packets(seconds):
-    """mSBC packets with header H2 of something as lively as speech: a glide with a syllable's rise and fall."""
+    """mSBC packets with header H2 of a speech-like signal: a glide with a syllable's rise and fall."""
     library = ctypes.CDLL("libsbc.so.1")
     codec = SBC()
     library.sbc_init_msbc(ctypes.byref(codec), ctypes.c_ulong(0))
@@ -58,7 +58,7 @@ def speech_packets(seconds):
 
 
 def cvsd_packets(seconds):
-    """The same as the controller gives it with CVSD: 60 samples at 8 kHz each 7.5 ms."""
+    """The same as a controller delivers it with CVSD: 60 samples at 8 kHz per 7.5 ms."""
     packets, phase, count = [], 0.0, 0
     for _ in range(int(seconds / PERIOD)):
         frame = (ctypes.c_int16 * 60)()
@@ -72,7 +72,7 @@ def cvsd_packets(seconds):
 
 
 class Link(threading.Thread):
-    """Answers audio connections; sends a packet each 7.5 ms and counts what comes back."""
+    """Accepts audio connections; sends a packet every 7.5 ms and counts the received ones."""
 
     def __init__(self, path, packets):
         super().__init__(daemon=True)
@@ -112,7 +112,7 @@ class Link(threading.Thread):
 
 
 class HandsFree(threading.Thread):
-    """The headset's AT side: sets the service level connection up and agrees to every codec."""
+    """The headset's AT side: establishes the service level connection and accepts every codec."""
 
     def __init__(self, stream, is_narrow):
         super().__init__(daemon=True)

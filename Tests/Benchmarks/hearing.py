@@ -1,4 +1,4 @@
-"""STOI and PESQ of what ConcealmentBench --keep left in a directory: hearing.py DIRECTORY
+"""Computes STOI and PESQ of the output of ConcealmentBench --keep: hearing.py DIRECTORY
 
 Needs the PyPI packages numpy, pystoi and pesq. PESQ is narrow band at 8 kHz and wide band at 16 kHz; both compare with the
 same link without loss.
@@ -26,7 +26,7 @@ def main():
         reference = numpy.fromfile(path, numpy.int16)
         for method in ("silence", "repetition", "concealment"):
             heard = numpy.fromfile(directory / f"{name},{codec},{pattern},{method},{rate}.raw", numpy.int16)
-            # PESQ is made for some ten seconds.
+            # PESQ is designed for about ten seconds.
             piece = rate * 10
             values = [
                 pesq(rate, reference[at:at + piece], heard[at:at + piece], "wb" if rate == 16_000 else "nb")

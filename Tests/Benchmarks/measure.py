@@ -1,4 +1,4 @@
-"""What btcalld costs on this machine, beside what it may cost. Called by scripts/bench.
+"""Measures what btcalld costs on this machine, and compares it with the limits. Called by scripts/bench.
 
 Usage: measure.py BTCALLD BTCALL SCO-REDIRECT [--json FILE]
 
@@ -80,7 +80,7 @@ class Bench:
         return line
 
     def start_daemon(self, *tool):
-        """Milliseconds from the start of the program, inside of `tool` if given, to its name on the bus."""
+        """Milliseconds from the start of the program, inside `tool` if given, to its name on the bus."""
         environment = dict(os.environ, LD_PRELOAD=self.redirect, BTCALL_BENCH_SCO=self.sco)
         named = []
         match = self.bus.add_signal_receiver(
@@ -118,7 +118,7 @@ class Bench:
             process.terminate()
             process.wait()
 
-    # What /proc says of the daemon
+    # Figures from /proc
 
     def memory(self):
         with open(f"/proc/{self.daemon}/status") as file:
@@ -127,7 +127,7 @@ class Bench:
                 "resident": int(fields["VmRSS"].split()[0]) * 1024 / 1e6, "threads": int(fields["Threads"])}
 
     def threads(self):
-        """Per thread: seconds on a processor, and how often it was switched away from."""
+        """Per thread: processor seconds, and number of switches away from it."""
         result = {}
         for task in os.listdir(f"/proc/{self.daemon}/task"):
             base = f"/proc/{self.daemon}/task/{task}"
@@ -141,7 +141,7 @@ class Bench:
         return result
 
     def observe(self, seconds):
-        """Per thread and second: CPU in microseconds, switches; and instructions of the process, where counted."""
+        """Per thread and second: CPU in microseconds, switches; and instructions of the process, if counted."""
         counter = None
         if shutil.which("perf"):
             counter = subprocess.Popen(
@@ -159,7 +159,7 @@ class Bench:
             for name in after if name in before}
         return rates, instructions
 
-    # The measurements
+    # Measurements
 
     def run(self):
         result = {"size": os.path.getsize(self.daemon_program) / 1e6}
@@ -184,7 +184,7 @@ class Bench:
         return result
 
     def fill_recorder(self):
-        """MB of anonymous memory that a flight recorder takes when it is full: every preference set is an event."""
+        """MB of anonymous memory of a full flight recorder: every preference set is an event."""
         router = self.bus.get_object("org.btcall", "/org/btcall/router")
         before = self.memory()["anonymous"]
         for number in range(REMEMBERED):
@@ -208,7 +208,7 @@ class Bench:
         return call
 
     def count_instructions(self):
-        """In a second, the process's own; another run, under callgrind, which is slow and counts exactly."""
+        """Instructions per second of the process alone; a separate run under callgrind, which is slow and counts exactly."""
         self.start_daemon(shutil.which("valgrind"), "--tool=callgrind", "--instr-atstart=no",
                           f"--callgrind-out-file={self.folder}/callgrind")
         self.connect_headset()

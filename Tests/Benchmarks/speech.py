@@ -32,7 +32,7 @@ SPEAKERS = {
 def spoken(voice, text, pitch, rate):
     command = ["espeak-ng", "-v", voice, "-p", str(pitch), "--stdout", TEXTS[text]]
     data = subprocess.run(command, capture_output=True, check=True).stdout
-    # Behind the header of 44 bytes: 22050 Hz.
+    # After the header of 44 bytes: 22050 Hz.
     samples = numpy.frombuffer(data[44:len(data) // 2 * 2], numpy.int16).astype(float)
     samples = resample_poly(samples, rate // 50, 441)
     return samples * 2500 / numpy.sqrt(numpy.mean(samples**2))

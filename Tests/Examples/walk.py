@@ -1,4 +1,4 @@
-"""Walks a whole call with each program of Examples: what run says. Arguments: the folder of btcalld and btcall, Examples."""
+"""Walks a whole call with each program of Examples (see run). Arguments: the folder of btcalld and btcall, Examples."""
 
 import asyncio
 import os
@@ -10,13 +10,13 @@ from dbus_next import Message, MessageType
 from dbus_next.aio import MessageBus
 
 BUS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "private-bus.conf")
-# How long something may take before it counts as not happening.
+# Timeout in seconds for an expected event.
 PATIENCE = 30
 NUMBER = "5550142"
 
 
 class NotSo(Exception):
-    """A step that did not come out."""
+    """A step that failed."""
 
 
 def check(what, found, wanted):
@@ -25,7 +25,7 @@ def check(what, found, wanted):
 
 
 class Client:
-    """A program that people use the calls with; notes the signals of all calls."""
+    """A program that acts on the calls; records the signals of all calls."""
 
     @classmethod
     async def connect(cls, address):
@@ -89,7 +89,7 @@ class Steps:
 
 
 async def said(process, *wanted):
-    """The next lines that the program prints, in any order: its own signals and requests come by two ways."""
+    """The next lines of the program, in any order: its signals and requests arrive on two paths."""
     lines = []
     for _ in wanted:
         line = await asyncio.wait_for(process.stdout.readline(), PATIENCE)
@@ -98,7 +98,7 @@ async def said(process, *wanted):
 
 
 async def heard(client, steps):
-    """What the application is given it sends back, block by block."""
+    """Sends each received block back to the application."""
     counted = []
     for _ in range(PATIENCE * 10):
         statistics, = await client.ask(
@@ -111,13 +111,13 @@ async def heard(client, steps):
 
 
 async def walk(client, process, steps, has_audio, is_whole):
-    """One call from its report to its end: what the client sees, and what the application is asked.
+    """One call from its report to its end: the client's view, and the requests to the application.
 
     has_audio: the program says the call's path and its rate. is_whole: it can hold, and send tones.
     """
     added, call, properties = await client.next()
     check("the signal", added, "CallAdded")
-    # A signal goes to everybody, and does not say with whom the call is; who may know asks.
+    # A signal goes to everybody, without the other party's identity; permitted programs ask for it.
     check("its number in the signal", properties.get("Number"), None)
     check("its number", (await client.call_property(call, "Number")).value, NUMBER)
     check("its direction", properties["Direction"].value, "incoming")
@@ -165,7 +165,7 @@ async def end(client, process, steps, call):
 
 
 async def example(address, name, words, has_audio, is_whole):
-    """Walks with the program of that command line; returns how many steps passed and failed."""
+    """Walks with the program of that command line; returns the numbers of passed and failed steps."""
     steps = Steps(name)
     process = None
     try:
@@ -190,7 +190,7 @@ def programs(folder, place):
     """Each program of Examples: its name, its command line, whether it carries audio, and whether it can hold."""
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "libsystemd"], stdout=subprocess.PIPE, text=True, check=True).stdout
     subprocess.run(["gcc", "-Wall", "-Werror", f"{folder}/answer.c", "-o", f"{place}/answer", *flags.split()], check=True)
-    # Debian's own Python: the one that python3-dbus belongs to.
+    # Debian's own Python, which python3-dbus belongs to.
     return [
         ("shell-provider.sh", [f"{folder}/shell-provider.sh"], False, True),
         ("provider.py", [sys.executable, f"{folder}/provider.py"], True, True),

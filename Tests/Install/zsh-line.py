@@ -8,12 +8,12 @@ import select
 import sys
 import tempfile
 
-# How long zsh may take for one thing, in seconds.
+# Timeout of one step of zsh in seconds.
 PATIENCE = 60
 
 
 def until(terminal, end, said):
-    """Reads what zsh prints until `end` is a file: it makes that when it has done what was typed."""
+    """Reads zsh's output until the file `end` exists: zsh creates it when it has processed the typed line."""
     waited = 0
     while not os.path.exists(end):
         if select.select([terminal], [], [], 0.1)[0]:

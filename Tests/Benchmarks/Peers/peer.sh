@@ -37,7 +37,7 @@ start_pipewire() {
 	wait_until 20 eval 'wpctl status | grep -q Audio'
 }
 stop_daemons() { kill $daemons; wait $daemons; } 2>/dev/null
-start_program() { # BASENAME: the program at the call, with its tracks
+start_program() { # starts the program at the call, with its tracks
 	case $peer in
 	btcall)
 		PEER_TRACKS=$1 PEER_RATE=$rate LD_PRELOAD=$PROGRAMS/exchange-times.so test_call --outgoing --number 1001 \
@@ -99,21 +99,21 @@ call() { # NUMBER PEER CODEC
 	start_program $base
 	hs h1 wait sco 20 >/dev/null || { not_ok "$1: audio link opens"; end_program $base; return; }
 	is "$1: codec" "$(hs h1 status | jq -r .codec)" "$codec"
-	renice -n -10 $$ >/dev/null                             # what is measured must not depend on when this script runs
+	renice -n -10 $$ >/dev/null                             # measurements must not depend on when this script runs
 	sleep 4
 	local quiet=$(hs lab time) daemon_before=$(cpu_ns $daemons) program_before=$(cpu_ns $program)
 	sleep $QUIET
 	local daemon_after=$(cpu_ns $daemons) program_after=$(cpu_ns $program) quiet_end=$(hs lab time)
 	(while :; do :; done) &
 	local hog=$!
-	renice -n 0 $hog >/dev/null                             # as an application that nobody thought of
+	renice -n 0 $hog >/dev/null                             # an application with the usual priority
 	sleep $HOG
 	local hog_end=$(hs lab time)
 	kill $hog
 	sleep 3
 	renice -n 0 $$ >/dev/null
 	local lost=$(hs h1 power lost 17)
-	sleep 19                                                # nothing else runs while they find out
+	sleep 19                                                # nothing else runs until they notice
 	wait_until $DEATH gone $H1 || note "$1: BlueZ has not noticed"
 	sleep 3
 	local take=$(hs h1 takes | jq -c '.[-1]')

@@ -27,7 +27,7 @@ HOG_SECONDS = 20
 
 
 class Track:
-    """Samples, and when each one was given away or had come, in lab time."""
+    """Samples, and the lab time at which each was sent or received."""
 
     def __init__(self, base, code):
         pcm, self.rate = counted.read_wav(base + ".wav")
@@ -41,12 +41,12 @@ class Track:
             self.ends, self.times = np.append(self.stamps[1:, 0], len(pcm)), self.stamps[:, 1]
 
     def time_of(self, seconds):
-        """When the piece with that sample was exchanged."""
+        """Time at which the piece with that sample was exchanged."""
         at = np.asarray(seconds) * self.rate
         return self.times[np.minimum(np.searchsorted(self.ends, at, side="right"), len(self.times) - 1)]
 
     def place_of(self, positions):
-        """Where in the track the positions of the signal are; not a number where it does not hold them."""
+        """Positions of the signal in the track; NaN where it does not contain them."""
         places = np.full(len(positions), np.nan)
         for s in self.segments:
             inside = (positions >= s["position"]) & (positions < s["position_end"])
@@ -55,7 +55,7 @@ class Track:
         return places
 
     def between(self, begin, end):
-        """Positions that were heard in that time, one each millisecond."""
+        """Positions heard in that time, one per millisecond."""
         found = [np.arange(s["position"], s["position_end"], 0.001) for s in self.segments]
         positions = np.concatenate(found) if found else np.zeros(0)
         times = self.time_of(self.place_of(positions)) if len(positions) else positions
@@ -83,7 +83,7 @@ def turns(said, heard, positions):
 
 
 def delays(run, number):
-    """(program to headset, headset to program) in milliseconds in the quiet, and so again after the load."""
+    """(program to headset, headset to program) in milliseconds without load, and again after the load."""
     said, heard = Track(f"{number}-said", 0), Track(f"{number}-heard", 2)
     headset = Track(f"{number}-headset", 0)
     first = run["take"]["tx_first"]
@@ -92,7 +92,7 @@ def delays(run, number):
     for begin, end in windows:
         positions = headset.between(begin, end)
         there = headset.time_of(headset.place_of(positions)) - said.time_of(turns(said, headset, positions))
-        # The signal repeats: what is a whole turn off is the same signal.
+        # The signal repeats: an offset of a whole period is the same signal.
         there = there - np.round(np.nanmedian(there) / counted.PERIOD_SECONDS) * counted.PERIOD_SECONDS
         positions = heard.between(begin, end)
         sent = first + np.floor(positions / PACKET_SECONDS) * PACKET_SECONDS
@@ -103,7 +103,7 @@ def delays(run, number):
 
 
 def told(run, number):
-    """Seconds from the headset's last packet until the program was told, or None."""
+    """Seconds from the headset's last packet until the program was notified, or None."""
     clock = analyse.GuestClock()
     for line in analyse.read_lines(f"{number}-told"):
         words = line.split()
@@ -119,7 +119,7 @@ def told(run, number):
 
 
 def gap(run, number):
-    """Seconds in which the far end was heard nowhere, until the earpiece sounded; None: it did not."""
+    """Seconds in which the far end was heard nowhere, until the earpiece played; None: it never did."""
     recording = analyse.Recording(f"{number}-earpiece.wav")
     last = run["lost"]["rx_last"]
     starts = [recording.times_of(s["start"], s["end"])[0] for s in counted.decode(recording.pcm, recording.rate, 0)]
@@ -157,7 +157,7 @@ ROWS = [
 
 
 def median(runs, key):
-    """What was never noticed counts as longest."""
+    """An unnoticed death counts as longest."""
     values = [float("inf") if run[key] is None else run[key] for run in runs]
     return statistics.median(values) if values else None
 
