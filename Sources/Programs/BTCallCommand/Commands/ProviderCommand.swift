@@ -17,7 +17,8 @@ struct ProviderCommand: BridgeCommand {
             Standard output: {"event":"registered",…}, {"event":"reported","call":…,"number":…}, requests \
             {"event":"answer","id":1,"call":…} and start, end, hold, resume, dtmf, mute, unmute, swap, conference, to \
             be replied to within 5 s, {"event":"state","call":…,"state":…,"reason":…}, and \
-            {"event":"error","line":…,"error":…} for a line that is not understood or refused. The handbook has all of it.
+            {"event":"error","line":…,"error":…} for a line that is not understood or refused. \
+            The page "Telephony in a script" has all of it.
 
             The end of the input ends the calls. The exit code is 0 then, and 1 when btcalld has ended.
 

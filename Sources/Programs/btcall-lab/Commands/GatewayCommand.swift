@@ -15,7 +15,7 @@ struct GatewayCommand: ParsableCommand {
             {"op":"calls","swapped":false,"calls":[…]}, {"op":"event","link":0,"event":{"type":…}}, \
             {"op":"reply","id":7,"ok":true}, {"op":"quit"}. To it: {"op":"slc","link":0,"up":true}, \
             {"op":"request","id":7,"link":0,"kind":…}, {"op":"effect","link":0,"kind":…}, \
-            {"op":"unsupported","why":"…"}. The handbook has all of it.
+            {"op":"unsupported","why":"…"}. The page "A headset or a capture on the bench" has all of it.
 
             Exit codes: 0 the driver said quit, closed the control socket, or asked for what is not supported; 1 the \
             control socket cannot be reached; 2 a control message is malformed (which, and what would be right, is on \
