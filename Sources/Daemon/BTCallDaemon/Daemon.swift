@@ -194,7 +194,7 @@ package final class Daemon {
         figures.serve(on: new.metricsPort)
     }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
     /// Takes the name on the bus and, with `autostart`, becomes active.
     package func start() async {

@@ -146,7 +146,7 @@ package enum DaemonCommand {
             fail(
                 1,
                 """
-                there is no configuration: neither \(file) is there nor does --check or --config name another file; \
+                there is no configuration: \(file) does not exist, and neither --check nor --config names another file; \
                 `btcalld --example` prints one, `btcall setup` proposes one for this board
                 """)
         }

@@ -23,7 +23,7 @@ extension CallDirectory {
         for index in providers.indices where providers[index].owner.busName == busName {
             (providers[index].owner as? CallProviderProxy)?.leave()
             let count = calls.count { $0.provider === providers[index].owner }
-            logger.notice("the bus has gone, and \(providers[index].owner.name) with it: its calls go on (\(count))")
+            logger.notice("\(providers[index].owner.name) has left with the bus: its calls continue (\(count))")
         }
     }
 

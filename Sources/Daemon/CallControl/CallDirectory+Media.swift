@@ -22,7 +22,7 @@ package final class MediaQuestion {
 
 // The media directions of calls: who asks for a change, who allows it, and its effects.
 extension CallDirectory {
-    // MARK: Beginning
+    // MARK: Starting
 
     /// - Throws: `notSupported` when the application that would dial has no video.
     package func mediaOfPlaced(_ options: MediaOptions, by name: String?) throws(APIError) -> MediaState {
@@ -174,7 +174,7 @@ extension CallDirectory {
         for question in mediaQuestions where question.call === record { end(question, .callOver) }
     }
 
-    // MARK: The person's own side
+    // MARK: Local audio and video
 
     /// Lets the far end hear the person, or not; the call's audio continues.
     package func setLocalAudio(_ isOn: Bool, of record: CallRecord) {
@@ -196,7 +196,7 @@ extension CallDirectory {
             do throws(APIError) {
                 try await record.provider.changeMedia(record.path, media)
             } catch {
-                logger.warning("call \(record.uuid): the camera is as before: \(error)")
+                logger.warning("call \(record.uuid): the application did not switch the camera: \(error)")
                 var media = record.media
                 media.isLocalVideoEnabled = !isOn
                 setMedia(media, of: record)
@@ -204,7 +204,7 @@ extension CallDirectory {
         }
     }
 
-    // MARK: What follows
+    // MARK: Effects
 
     /// Applies the new media: notifies the audio, the policy and the clients.
     package func setMedia(_ media: MediaState, of record: CallRecord) {
@@ -244,7 +244,7 @@ extension CallDirectory {
                 do throws(APIError) {
                     try await record.provider.setMuted(record.path, isMuted)
                 } catch {
-                    logger.notice("call \(record.uuid) is \(isMuted ? "muted" : "open") here alone: \(error)")
+                    logger.notice("call \(record.uuid) is \(isMuted ? "muted" : "unmuted") by btcalld only: \(error)")
                 }
             }
         }

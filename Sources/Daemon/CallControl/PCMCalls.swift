@@ -33,7 +33,7 @@ package final class PCMCalls: CallOwner {
         }
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     private func streamsChanged(isPlaying: Bool, isCapturing: Bool) {
         perform(machine.streams(isPlaying: isPlaying, isCapturing: isCapturing, at: ControlLoop.now))
@@ -120,7 +120,7 @@ package final class PCMCalls: CallOwner {
     /// The programs cannot be asked to hang up; from now on nobody hears them.
     package func end(_ call: String, reason: String) async throws(APIError) {
         logger.notice(
-            "\(call) is hung up here; the programs on btcall:call do not know: they go on in silence until they stop")
+            "\(call) is hung up; the programs on btcall:call cannot be notified: they hear silence until they stop")
     }
 
     /// The programs cannot be asked to hold either: they hear silence meanwhile.
@@ -135,6 +135,6 @@ package final class PCMCalls: CallOwner {
     private static func unable(_ what: String) -> APIError {
         APIError(
             .notSupported,
-            "the call was made by programs on btcall:call, who cannot be told to \(what): use the program")
+            "the call was made by programs on btcall:call, which cannot be asked to \(what): use the program")
     }
 }

@@ -19,11 +19,11 @@ package enum SilentLinkAdvice {
         controller: String, maker: Int?, isHeard: Bool, wish: VoiceRoutingWish, isRouted: Bool
     ) -> String {
         if isHeard {
-            return "links through \(controller) were heard before, so it is this headset, or the radio"
+            return "links through \(controller) were heard before, so the cause is this headset or the radio"
         }
         if isRouted {
             return """
-                \(controller) sends voice to the host, as it was told, so it is this headset, or the radio; if no other headset \
+                \(controller) sends voice to the host, as configured, so the cause is this headset or the radio; if no other headset \
                 is heard either, `dmesg`
                 """
         }
@@ -36,7 +36,7 @@ package enum SilentLinkAdvice {
         case (broadcom, .leave), (cypress, .leave):
             return "\(fault): `btcall config bluetooth.scoRouting host`"
         case (broadcom, .host), (cypress, .host):
-            return "\(fault), and telling it otherwise has failed: see `btcall status`"
+            return "\(fault), and changing that has failed: see `btcall status`"
         case (texasInstruments, _):
             return "\(fault): HCI_VS_Write_SCO_Configuration in its init script (ti-connectivity/*.bts) changes that"
         default:

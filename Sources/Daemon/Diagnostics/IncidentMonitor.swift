@@ -33,7 +33,7 @@ package final class IncidentMonitor {
         self.logger = logger
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     /// Called after each event.
     ///

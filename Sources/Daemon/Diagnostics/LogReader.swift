@@ -91,7 +91,7 @@ package final class LogReader: Sendable {
             if state.lost > 0 {
                 let line = LogLine(
                     level: "warning", module: "btcall.log",
-                    message: "\(state.lost) lines are lost: they were not read in time",
+                    message: "\(state.lost) lines were lost: the program read too slowly",
                     context: ["lost": "\(state.lost)"])
                 guard Self.send(line.packet, on: state.descriptor) else { return false }
                 state.lost = 0

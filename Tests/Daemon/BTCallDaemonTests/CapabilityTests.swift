@@ -89,7 +89,7 @@ extension DaemonTests {
                 #expect(!with.isRefused, "\(capability)")
                 let without = try await asked(capability, having: needed)
                 #expect(!without.methods.contains(method), "\(capability)")
-                // The daemon mutes by itself, and swaps by holding.
+                // The daemon mutes on its own, and swaps by holding.
                 #expect(without.isRefused == (capability != .mute && capability != .swap), "\(capability)")
             }
         }

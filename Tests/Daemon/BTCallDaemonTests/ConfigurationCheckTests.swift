@@ -193,6 +193,6 @@ import Testing
     @Test(.enabled(if: access("/etc/btcall/btcalld.conf", F_OK) != 0))
     func `--check without a file names the path it looked for`() throws {
         let run = try btcalld("--check")
-        #expect(run.status == 1 && run.errors.contains("neither /etc/btcall/btcalld.conf is there nor does"))
+        #expect(run.status == 1 && run.errors.contains("/etc/btcall/btcalld.conf does not exist, and neither"))
     }
 }

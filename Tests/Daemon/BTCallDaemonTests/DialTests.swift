@@ -17,7 +17,7 @@ extension DaemonTests {
             return headset.transcript[(index + 1)...].first { !$0.hasPrefix("< +CIEV") }
         }
 
-        @Test func `The last number is redialled, whoever dialled it, also by a headset that connected later`()
+        @Test func `The last number is redialled, no matter who dialled it, also by a headset that connected later`()
             async throws
         {
             try await Box.run { box in

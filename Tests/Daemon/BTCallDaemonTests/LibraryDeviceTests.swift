@@ -60,7 +60,7 @@ extension DaemonTests {
         }
 
         @available(*, deprecated)
-        @Test func `S0.7 library: setDefaultDevice(_:) is another name of setDefaultAudio(_:)`() async throws {
+        @Test func `S0.7 library: setDefaultDevice(_:) is an alias of setDefaultAudio(_:)`() async throws {
             try await Box.run { box in
                 try await box.bridge.audioDeviceManager.setDefaultDevice(.speakerphone)
                 #expect(try await box.bridge.audioDeviceManager.defaultAudioDevice() == .speakerphone)

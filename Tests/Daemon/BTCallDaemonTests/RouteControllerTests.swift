@@ -17,7 +17,7 @@ extension DaemonTests {
 
             func openPath(_ kind: LocalDevice) throws(PathError) -> OpenPath {
                 onOpening()
-                throw PathError(device: kind, what: "nothing is there", remedy: "none")
+                throw PathError(device: kind, what: "no card", remedy: "none")
             }
 
             func absence(of kind: LocalDevice) -> PathError? { nil }

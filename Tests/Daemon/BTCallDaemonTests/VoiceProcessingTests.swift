@@ -93,7 +93,7 @@ extension DaemonTests {
             }
         }
 
-        @Test func `S1.5 each change is signalled once, whoever makes it`() async throws {
+        @Test func `S1.5 each change is signalled once, no matter who makes it`() async throws {
             try await Box.run(configure: Self.processing(.speex)) { box in
                 let events = await box.bridge.events()
                 let audio = box.bridge.audio

@@ -96,7 +96,7 @@ extension DaemonTests {
 
                 thread.release()
                 try await eventually("WATCHDOG comes again") { socket.count("WATCHDOG=1") >= last + 2 }
-                #expect(box.log.containing("the audio thread goes on").count == 1)
+                #expect(box.log.containing("the audio thread continues").count == 1)
                 life.stopping()
                 #expect(socket.count("STOPPING=1") == 1)
             }

@@ -13,7 +13,7 @@ import Testing
         let start = "hci0 is made by \(name); if this is so for every headset, it sends"
         let fault = "\(start) voice to its PCM pins instead of the host"
         #expect(advice(maker) == "\(fault): `btcall config bluetooth.scoRouting host`")
-        #expect(advice(maker, .host) == "\(fault), and telling it otherwise has failed: see `btcall status`")
+        #expect(advice(maker, .host) == "\(fault), and changing that has failed: see `btcall status`")
     }
 
     @Test(arguments: [
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func `a controller with audio on other links, or already configured, is not blamed`() {
-        #expect(advice(15, isHeard: true).hasPrefix("links through hci0 were heard before, so it is this headset"))
-        #expect(advice(15, .host, isRouted: true).contains("as it was told, so it is this headset"))
+        #expect(advice(15, isHeard: true).hasPrefix("links through hci0 were heard before, so the cause is this headset"))
+        #expect(advice(15, .host, isRouted: true).contains("as configured, so the cause is this headset"))
     }
 }

@@ -108,7 +108,7 @@ package final class DaemonLife: Activating {
         guard registry.isServicePresent else {
             throw APIError(
                 .unavailable,
-                "logged out, and no headset is forgotten: bluetoothd is not on the bus (`systemctl start bluetooth`)")
+                "logged out, but no headset was forgotten: bluetoothd is not on the bus (`systemctl start bluetooth`)")
         }
         let addresses = registry.devices.filter { $0.paired && ($0.isHandsFree || $0.isHeadset) }.map(\.address)
         var kept: [String] = []
@@ -122,7 +122,7 @@ package final class DaemonLife: Activating {
             }
         }
         guard kept.isEmpty else {
-            throw APIError(.unavailable, "logged out, and not forgotten: \(kept.joined(separator: ", "))")
+            throw APIError(.unavailable, "logged out, but not forgotten: \(kept.joined(separator: ", "))")
         }
     }
 }

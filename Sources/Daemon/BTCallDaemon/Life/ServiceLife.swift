@@ -59,14 +59,14 @@ package final class ServiceLife {
         guard let interval = notifier.watchdogInterval else { return }
         switch keeper.look(progress()) {
         case .alive:
-            if isStalled { logger.notice("the audio thread goes on") }
+            if isStalled { logger.notice("the audio thread continues") }
             isStalled = false
             notifier.watchdog()
         case .stalled:
             if !isStalled {
                 logger.error(
                     """
-                    the audio thread stands still in a call: the service manager is not told that all is well, and restarts \
+                    the audio thread stands still in a call: btcalld sends no WATCHDOG=1, and the service manager restarts \
                     btcalld if that lasts \(interval)
                     """)
             }

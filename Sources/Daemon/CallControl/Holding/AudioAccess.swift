@@ -54,7 +54,7 @@ package final class AudioAccess {
         audio.manual.holder != nil || settings.configuration.routing.manualRendering
     }
 
-    // MARK: Devices that others have
+    // MARK: Devices in use by others
 
     /// The device that a call needs cannot be opened, and the policy knows it. If it is in use and no other device is
     /// available, the program that uses it has interrupted the call.

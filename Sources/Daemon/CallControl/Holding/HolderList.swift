@@ -8,7 +8,6 @@ package final class HolderList<Claim> {
     package struct Holder {
         /// The unique bus name of the program that asked.
         package let busName: String
-        /// What it asked for.
         package let claim: Claim
         fileprivate let identifier: UInt64
         fileprivate let held: HeldDescriptor

@@ -43,7 +43,7 @@ package final class Metrics {
 
     package init() {}
 
-    // MARK: What happens
+    // MARK: Events
 
     /// - Parameter duration: time since the answer; zero for a call that was not answered.
     package func callEnded(_ reason: CallEndReason, after duration: Duration) {
