@@ -160,7 +160,7 @@ extension DaemonTests {
                 for time in [0, now - 3_600_000, now + 60_000, .max, .min] {
                     let refused = await refusal { () throws(BridgeError) in _ = try await manager.explain(at: time) }
                     #expect(refused?.code == .invalidArgument)
-                    #expect(refused?.message.contains(": kept is from 20") == true)
+                    #expect(refused?.message.contains(": the recording covers 20") == true)
                 }
                 let wrong = await box.error(
                     "/org/btcall/router", "org.btcall.Router1", "Explain", [.vardict(["time": "noon"])])
