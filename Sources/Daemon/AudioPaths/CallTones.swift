@@ -104,7 +104,7 @@ package final class CallTones {
         do throws(AudioEngineError) {
             return try graph.play(.tone(plan.tone(signal)), manner, at: place)
         } catch {
-            logger.error("a tone is not heard: \(error)")
+            logger.error("a tone cannot be played: \(error)")
             return nil
         }
     }

@@ -92,7 +92,7 @@ package final class Ringer {
         do throws(AudioEngineError) {
             return .playing(try graph.play(source, manner, at: place))
         } catch {
-            logger.error("it does not ring: \(error)")
+            logger.error("ringing failed: \(error)")
             return nil
         }
     }

@@ -77,7 +77,7 @@ extension MediaSource {
                     timeout: Self.farewellTimeout)
             } catch {
                 // It may not have been registered, and bluetoothd drops it when we leave the bus.
-                logger.debug("bluetoothd did not take the \(key.part.rawValue) on \(key.adapter) back: \(error)")
+                logger.debug("bluetoothd did not unregister the \(key.part.rawValue) on \(key.adapter): \(error)")
             }
         }
     }

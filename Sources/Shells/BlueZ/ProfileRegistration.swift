@@ -94,7 +94,7 @@ package final class ProfileRegistration {
                 [.objectPath(configuration.path)], timeout: Self.farewellTimeout)
         } catch {
             // bluetoothd drops the profile when we leave the bus.
-            logger.debug("bluetoothd did not take \(configuration.name) back: \(error)")
+            logger.debug("bluetoothd did not unregister \(configuration.name): \(error)")
         }
     }
 

@@ -68,7 +68,7 @@ package final class Listener {
 
     private func rest(_ reason: String) {
         if !isShort {
-            logger?.warning("\(name): no connection can be accepted, those that come wait: \(reason)")
+            logger?.warning("\(name): no connection can be accepted, new ones wait: \(reason)")
         }
         isShort = true
         source?.update([])

@@ -93,7 +93,7 @@ package enum OwnFile {
     }
 
     /// Opens a file for the audio of a call, to write it from its beginning; creates it if missing. Only its owner may read
-    /// it, whatever the umask is and whoever could read it before.
+    /// it then, whatever the umask and its earlier mode are.
     ///
     /// It never waits, and a refused file stays unchanged. In a directory that others may write to, links and files other
     /// than regular ones are refused; if everybody may write to it, also a file of another user, who could read the audio.

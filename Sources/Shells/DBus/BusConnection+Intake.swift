@@ -126,7 +126,7 @@ extension BusConnection {
         let now = ControlLoop.now
         if let last = lastRefusalNote, last.duration(to: now) < .seconds(10) { return }
         lastRefusalNote = now
-        log.warning("\(what): calls of it are refused, and those without a reply dropped")
+        log.warning("\(what): its calls are refused, and those without a reply dropped")
     }
 
     // MARK: Handling them

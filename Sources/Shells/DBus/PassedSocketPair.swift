@@ -2,7 +2,7 @@ import CBTCall
 package import ControlLoop
 import Glibc
 
-/// The two ends of a socket, one of which a program on the bus is given: audio (docs/Applications.md), or the log.
+/// A socket pair with one end for a program on the bus: audio (docs/Applications.md), or the log.
 package struct PassedSocketPair {
     /// For the code that serves it here, which closes it. It does not block.
     package let ours: Int32

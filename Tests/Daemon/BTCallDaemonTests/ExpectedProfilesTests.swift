@@ -80,7 +80,7 @@ extension DaemonTests {
                 #expect(scene.requests == [.handsFree])
                 let log = scene.box.log
                 #expect(log.containing("notice: headset 1 (\(Box.first))", "and its HFP is missing").count == 1)
-                try await eventually("it is reported") { !log.containing("its HFP is up, as asked for").isEmpty }
+                try await eventually("it is reported") { !log.containing("its HFP is up, as requested").isEmpty }
                 #expect(try await scene.box.bridge.status().problems.isEmpty)
             }
         }
@@ -91,7 +91,7 @@ extension DaemonTests {
                 try await eventually("its A2DP is up") { scene.music == true }
                 #expect(scene.requests == [.audioSink])
                 try await eventually("it is reported") {
-                    !scene.box.log.containing("its A2DP is up, as asked for").isEmpty
+                    !scene.box.log.containing("its A2DP is up, as requested").isEmpty
                 }
             }
         }
@@ -103,7 +103,7 @@ extension DaemonTests {
                 try await scene.eventuallyVoice()
                 #expect(scene.requests == [.handsFree, .handsFree])
                 #expect(scene.box.log.containing("its HFP: the device refused the connection").count == 1)
-                #expect(scene.box.log.containing("still missing, asked for once more").count == 1)
+                #expect(scene.box.log.containing("still missing, requested again").count == 1)
             }
         }
 

@@ -147,7 +147,7 @@ package final class ExpectedProfiles {
             case .setDeadline(let deadline): setDeadline(deadline, address)
             case .ask(let service, let number, let attempt): ask(service, address, number, attempt)
             case .repaired(let service):
-                logger.notice("\(title(address)): its \(Self.word(service)) is up, as asked for")
+                logger.notice("\(title(address)): its \(Self.word(service)) is up, as requested")
             case .missing(let service, let failure): begin(service, address, failure)
             case .over(let service): end(service, address)
             }
@@ -165,7 +165,7 @@ package final class ExpectedProfiles {
     private func ask(_ service: ServiceUUID, _ address: BluetoothAddress, _ number: Int, _ attempt: Int) {
         let name = title(address)
         let word = Self.word(service)
-        let again = attempt > 1 ? "still missing, asked for once more" : "missing, asked for"
+        let again = attempt > 1 ? "still missing, requested again" : "missing, requested"
         logger.notice("\(name): connected, and its \(word) is \(again)")
         Task { @ControlPlane in
             let outcome: ProfileRepair.Outcome

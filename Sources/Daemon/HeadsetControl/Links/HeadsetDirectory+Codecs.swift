@@ -18,7 +18,7 @@ extension HeadsetDirectory {
         }
         codecMemories.forget(address)
         sessions[address]?.forgetCodecs()
-        logger.notice("\(address): what was learnt of its codecs is forgotten, as asked")
+        logger.notice("\(address): its learnt codecs are forgotten, as requested")
     }
 
     /// Forgets headsets that are no longer paired with a present adapter.

@@ -154,7 +154,7 @@ package final class MusicControl {
         let program = source.foreignOwner(of: address).map { "\($0)" } ?? "another program"
         problems.begin(
             id, what: "\(program) has the A2DP of \(name(of: address)): only HFP is used here",
-            remedy: "nothing, if that is wanted: `btcall config bluetooth.a2dp no` says so; else stop that program")
+            remedy: "stop that program, or, if it is wanted, run `btcall config bluetooth.a2dp no`")
     }
 
     private func noteSilence(_ address: BluetoothAddress, _ error: MediaError?) {

@@ -18,7 +18,7 @@ extension PairingControl {
         } catch {
             throw APIError(.unavailable, "the trust in \(address) is not changed: \(error)")
         }
-        audit("\(address) is \(isTrusted ? "trusted" : "not trusted any more"), as \(who) asked")
+        audit("\(address) is \(isTrusted ? "trusted" : "not trusted any more"), as requested by \(who)")
     }
 
     /// Removes the bond and all data that bluetoothd has on a device; bluetoothd disconnects it.
@@ -33,7 +33,7 @@ extension PairingControl {
             guard error != .unknownDevice else { return }
             throw APIError(.unavailable, "\(address) is not forgotten: \(error)")
         }
-        audit("\(address) is forgotten, as \(who) asked")
+        audit("\(address) is forgotten, as requested by \(who)")
     }
 
     /// Removes the bond of a device that the window does not allow.

@@ -62,7 +62,7 @@ package final class PairingControl {
         agent.onRequest = { [weak self] address, request in
             self?.asked(address, request) ?? .reject(reason: "btcalld is leaving")
         }
-        agent.onCancelled = { [weak self] in self?.audit("bluetoothd gave up what it had asked for") }
+        agent.onCancelled = { [weak self] in self?.audit("bluetoothd cancelled its request") }
         registry.events.subscribe(self) { pairing, event in
             pairing.follow()
             if event == .serviceVanished { pairing.serviceVanished() }

@@ -233,7 +233,7 @@ package final class Reconnector {
         case .byHand:
             logger.notice("\(title(address)): disconnected on purpose, left alone until it connects or is connected")
         case .byHeadset:
-            logger.notice("\(title(address)): it has disconnected itself, and is waited for")
+            logger.notice("\(title(address)): it disconnected itself: waiting until it connects")
         }
     }
 
@@ -244,7 +244,7 @@ package final class Reconnector {
             Self.problem(address),
             what: "\(observer.headsets.name(of: address)) has come and gone \(count): it is left alone",
             remedy: """
-                not paged for \(seconds) s, or until it connects by itself and stays; charge it, bring it nearer, or switch it \
+                not paged for \(seconds) s, or until it connects on its own and stays; charge it, bring it nearer, or switch it \
                 off (`btcall config bluetooth.reconnectLosses`)
                 """)
     }
