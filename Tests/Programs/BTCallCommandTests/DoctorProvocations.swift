@@ -181,7 +181,7 @@ struct DoctorProvocation: Sendable, CustomStringConvertible {
     ]
 
     private static let sound: [DoctorProvocation] = [
-        .init("sound-device-missing", .fault, "names a sound card that is not there: hw:CARD=Device,DEV=0") {
+        .init("sound-device-missing", .fault, "names a sound card that does not exist: hw:CARD=Device,DEV=0") {
             try $0.write("/proc/asound/cards", " 1 [PCH            ]: HDA-Intel - HDA Intel PCH\n")
         },
         .init("sound-device-missing", .fault, "the card PCH has no such PCM: plughw:1,0") {
@@ -211,7 +211,7 @@ struct DoctorProvocation: Sendable, CustomStringConvertible {
             try $0.remove("/usr/lib/x86_64-linux-gnu/alsa-lib")
         },
         .init("pcm-plugin", .warning, "alsa-lib is not told") { try $0.remove("/etc/alsa/conf.d/60-btcall.conf") },
-        .init("pcm-plugin", .warning, "a PCM btcall that is not there") {
+        .init("pcm-plugin", .warning, "a PCM btcall that does not exist") {
             try $0.remove("/usr/lib/x86_64-linux-gnu/alsa-lib")
         },
     ]

@@ -35,7 +35,7 @@ struct PlayCommand: BridgeCommand {
     var file: String
 
     @Option(
-        help: "Who hears it: call, the far end of all active calls; ring, by the ringer; page, whoever hears the calls."
+        help: "Who hears it: call, the far end of all active calls; ring, by the ringer; page, the person here."
     )
     var to = Hearer.call
 

@@ -57,7 +57,7 @@ struct HeadsetCommand: ParsableCommand {
 
     struct Show: BridgeCommand {
         static let configuration = CommandConfiguration(
-            commandName: "show", abstract: "Show what is known of a headset.",
+            commandName: "show", abstract: "Show everything known about a headset.",
             discussion: "Example: btcall headset show Jabra")
 
         @Argument(help: HeadsetArgument.help, completion: HeadsetArgument.completion)

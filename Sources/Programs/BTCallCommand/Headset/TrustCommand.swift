@@ -6,7 +6,7 @@ import JSONText
 
 struct TrustCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "trust", abstract: "Let a paired headset connect by itself, or not any more.",
+        commandName: "trust", abstract: "Allow or forbid a paired headset to connect on its own.",
         discussion: """
             `btcall headset pair` has done it for the headset that it has paired.
 

@@ -10,7 +10,7 @@ let headsetChecks = [
         return .found([DoctorEvidence("no headset is paired", seen: "devices of org.bluez")])
     },
     DoctorCheck(
-        "headset-untrusted", .warning, finds: "a paired headset is not trusted: it cannot connect by itself",
+        "headset-untrusted", .warning, finds: "a paired headset is not trusted: it may not initiate a connection",
         remedy: "trust it", command: "bluetoothctl trust ADDRESS"
     ) { system in
         system.eachHeadset { headset in

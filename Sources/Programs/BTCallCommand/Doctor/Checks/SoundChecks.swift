@@ -6,15 +6,15 @@ import Routing
 let soundChecks = [
     DoctorCheck(
         "sound-device-missing", .fault,
-        finds: "a [device …] names a sound card, or a direction of one, that is not there",
-        remedy: "name one that is there; numbers change with the order of plugging, CARD=NAME does not",
+        finds: "a [device …] names a sound card, or a direction of one, that does not exist",
+        remedy: "name one that exists; numbers change with the order of plugging, CARD=NAME does not",
         command: "aplay -l; arecord -l"
     ) { system in
         system.eachStream { stream in
             guard let card = stream.card else {
                 let cards = system.soundCards.map { "\($0.id) (\($0.number))" }.joined(separator: ", ")
                 return DoctorEvidence(
-                    "[device \(stream.device)] \(stream.key) names a sound card that is not there: \(stream.name)",
+                    "[device \(stream.device)] \(stream.key) names a sound card that does not exist: \(stream.name)",
                     seen: "/proc/asound/cards has \(cards.isEmpty ? "none" : cards)")
             }
             guard system.exists(stream.path(card)) else {
@@ -105,7 +105,7 @@ let soundChecks = [
         case (nil, .some(let file)):
             return .found([
                 DoctorEvidence(
-                    "alsa-lib is told of a PCM btcall that is not there",
+                    "the configuration of alsa-lib names a PCM btcall that does not exist",
                     seen: "\(file) is there, libasound_module_pcm_btcall.so is not")
             ])
         }
