@@ -30,10 +30,9 @@ package final class HeadsetObjects {
             }
         }
         parts.registry.events.subscribe(self) { objects, event in
-            // bluetoothd reports the battery of headsets that do not report it to btcalld,
+            // bluetoothd reports names of absent headsets, and batteries that headsets do not report to btcalld.
             guard case .deviceChanged(let device) = event else { return }
             let isAway = objects.headsets.description(of: device.address) == nil
-            // and the names of headsets that are away.
             guard isAway || objects.headsets.isSilentAboutBattery(device.address) else { return }
             objects.follow(device.address)
         }

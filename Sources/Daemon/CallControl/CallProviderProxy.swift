@@ -4,7 +4,7 @@ package import DBus
 
 /// The proxy of a registered telephony application (`org.btcall.CallProvider1`).
 ///
-/// When the application takes longer than the deadline, the call fails with `timedOut`.
+/// A request that the application does not answer within the deadline fails with `timedOut`.
 @ControlPlane
 package final class CallProviderProxy: CallOwner {
     /// The application's unique bus name; empty while it is absent, because a new bus gives the old names to others.

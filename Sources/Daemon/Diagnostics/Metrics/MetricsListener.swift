@@ -12,8 +12,8 @@ package import Logging
 package final class MetricsListener {
     package nonisolated static let mostClients = 8
     private static let problem = "metrics"
-    /// Connections accepted from the backlog at once; accepting them takes less time than a client's next attempt (TCP: one
-    /// second).
+    /// Backlog of `listen(2)`, for clients that connect at the same moment; accepting them takes less time than a client's
+    /// next attempt (TCP: one second).
     private static let backlog: Int32 = 64
 
     /// Creates the text of the answer.
