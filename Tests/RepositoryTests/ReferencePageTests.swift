@@ -116,7 +116,7 @@ import Testing
             // A pattern, such as tone:HZ, stays as it is.
             let isPattern = name.contains(".") || name.contains(":")
             let value = (isPattern ? name : name.uppercased()) + (isRepeating ? "…" : "")
-            let names = (names ?? []).map { ($0.kind == "long" ? "--" : "-") + $0.name }.joined(separator: ", ")
+            let names = (self.names ?? []).map { ($0.kind == "long" ? "--" : "-") + $0.name }.joined(separator: ", ")
             switch kind {
             case "positional": return parsingStrategy == "postTerminator" ? "-- \(value)" : value
             case "option": return "\(names) \(value)"
