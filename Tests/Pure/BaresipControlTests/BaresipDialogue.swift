@@ -1,8 +1,8 @@
 // swift-format-ignore-file
-/// What was said between a controller and Debian's baresip 1.0.0, as it was recorded: `>` to baresip, `<` from it. Reports of
-/// RTCP are left out but for the first.
+/// Recorded dialogues between a controller and Debian's baresip 1.0.0: `>` to baresip, `<` from it. Reports of RTCP after
+/// the first are left out.
 enum BaresipDialogue {
-    /// Rings, is answered, held, resumed; the far end holds it; tones, mute, hung up here.
+    /// Rings, is answered, held and resumed; the far end holds it; tones, mute, hung up here.
     static let incoming = #"""
         > {"command":"reginfo","token":"1"}
         < {"response":true,"ok":true,"data":"\n--- User Agents (1) ---\n> sip:bob@127.0.0.1:15070                   \n\n","token":"1"}
@@ -48,7 +48,7 @@ enum BaresipDialogue {
         < {"response":true,"ok":true,"data":"","token":"16"}
         """#
 
-    /// Rings there, is answered, ends there; then a number that is not there.
+    /// Rings there, is answered and ends there; then a number that does not exist.
     static let outgoing = #"""
         > {"command":"reginfo","token":"1"}
         < {"response":true,"ok":true,"data":"\n--- User Agents (1) ---\n> sip:+4930123@127.0.0.1:15060              \n\n","token":"1"}
@@ -69,7 +69,7 @@ enum BaresipDialogue {
         < {"event":true,"type":"CALL_CLOSED","class":"call","accountaor":"sip:+4930123@127.0.0.1:15060","direction":"outgoing","peeruri":"sip:nobody@127.0.0.1:15060","id":"b6c654b50b92d617","param":"404 Not Found"}
         """#
 
-    /// A second call is answered, which holds the first one.
+    /// Answers a second call, which holds the first one.
     static let second = #"""
         > {"command":"reginfo","token":"1"}
         < {"response":true,"ok":true,"data":"\n--- User Agents (1) ---\n> sip:bob@127.0.0.1:15070                   \n\n","token":"1"}
@@ -99,7 +99,7 @@ enum BaresipDialogue {
         < {"response":true,"ok":true,"data":"\n--- Active calls (2) ---\n  [line 1]  0:00:01  ESTABLISHED  (on hold)  sip:+4930123@127.0.0.1:15060\n> [line 2]  0:00:00  ESTABLISHED             sip:carol@127.0.0.1:15080\n\n","token":"7"}
         """#
 
-    /// Two calls are up when the connection is made; one ends, baresip resumes the other by itself, and quits.
+    /// Connects with two calls up; one ends, baresip resumes the other, and quits.
     static let running = #"""
         > {"command":"reginfo","token":"1"}
         < {"response":true,"ok":true,"data":"\n--- User Agents (1) ---\n> sip:bob@127.0.0.1:15070                   \n\n","token":"1"}

@@ -4,17 +4,16 @@ import Telephony
 import TestSupport
 import Testing
 
-/// The machine, fed with recorded dialogues of baresip 1.0.0.
+/// The follower, fed with recorded dialogues of baresip 1.0.0.
 @Suite struct BaresipFollowerTests {
     private typealias Action = BaresipFollower.Action
     private typealias Key = BaresipFollower.CallKey
 
-    /// Plays a dialogue: what baresip said is fed to the follower in turn, what was said to it must be what the follower
-    /// says then.
+    /// Plays a dialogue: feeds baresip's lines to the follower and expects the follower to send the controller's lines.
     private struct Player {
         var follower: BaresipFollower
         var now = Instant(nanoseconds: 1_000_000_000)
-        /// Without what is sent.
+        /// Actions without sent bytes.
         var actions: [Action] = []
         private var sent: [String] = []
         private var lines: [Substring]
@@ -40,7 +39,7 @@ import Testing
             run(follower.connected(at: now))
         }
 
-        /// Goes on until the follower has to be asked for something, or the dialogue is over.
+        /// Continues until the follower has to receive a request, or the dialogue ends.
         mutating func play(sourceLocation: SourceLocation = #_sourceLocation) {
             while let line = lines.first {
                 if line.hasPrefix("< ") {
@@ -58,7 +57,7 @@ import Testing
             run(follower.received(NetstringReader.frame(text), at: now))
         }
 
-        /// Says how many of the lines are left.
+        /// Number of remaining lines.
         var rest: Int { lines.count }
 
         mutating func takeSent() -> [String] {
@@ -75,7 +74,7 @@ import Testing
             run(follower.request(request, id: .init(id), at: now))
         }
 
-        /// The calls that were reported.
+        /// The reported calls.
         func keys() -> [Key] {
             actions.compactMap { action in
                 if case .added(let key, _, _, _) = action { key } else { nil }
@@ -105,11 +104,11 @@ import Testing
             ])
         player.request(.answer(key), 1)
         player.play()
-        // Not before baresip has said that the call is established.
+        // Not before baresip reports the call as established.
         #expect(player.take() == [.changed(key, .active), .completed(.init(1), nil)])
         player.request(.setHeld(key, true), 2)
         player.play()
-        // The far end's hold, which follows, is nothing that baresip tells.
+        // baresip does not report the far end's hold, which follows.
         #expect(player.take() == [.completed(.init(2), nil)])
         player.request(.setHeld(key, false), 3)
         player.play()
@@ -127,7 +126,7 @@ import Testing
         #expect(player.follower.deadline == nil)
     }
 
-    @Test func `a dialled call rings, is up and ends; another one fails with its reason`() {
+    @Test func `a dialled call rings, is answered and ends; another one fails with its reason`() {
         var player = following(BaresipDialogue.outgoing)
         _ = player.take()
         let (first, actions) = player.follower.dial("sip:bob@127.0.0.1:15070", id: .init(1), at: player.now)
@@ -145,7 +144,7 @@ import Testing
         #expect(player.rest == 0)
     }
 
-    @Test func `a call that baresip dials by itself is reported before it rings`() throws {
+    @Test func `a call dialled in baresip is reported before it rings`() throws {
         var player = following(BaresipDialogue.outgoing)
         _ = player.take()
         player.say(
@@ -171,7 +170,7 @@ import Testing
         #expect(player.take() == [.changed(key, .ended(.localHangUp)), .completed(.init(1), nil)])
     }
 
-    @Test func `answering a second call holds the first one, which baresip does not say and is found out`() throws {
+    @Test func `answering a second call holds the first one, which is read from the list of calls`() throws {
         var player = following(BaresipDialogue.second)
         let first = try #require(player.keys().first)
         player.request(.answer(first), 1)
@@ -188,7 +187,7 @@ import Testing
         #expect(player.rest == 0)
     }
 
-    @Test func `calls that are up are taken up, and end with baresip`() throws {
+    @Test func `existing calls are adopted, and end with baresip`() throws {
         var player = following(BaresipDialogue.running)
         let keys = player.keys()
         try #require(keys.count == 2)
@@ -201,7 +200,7 @@ import Testing
                 .added(keys[1], .incoming, carol, .incoming), .changed(keys[1], .active),
                 .changed(keys[1], .ended(.remoteHangUp)),
             ])
-        // baresip resumes the other call by itself: whether it did is asked.
+        // baresip may resume the other call: the follower reads whether it did.
         #expect(player.takeSent() == [#"{"command":"listcalls","token":"8"}"#])
         player.run(player.follower.disconnected("gone", at: player.now))
         #expect(player.take() == [.vanished, .note(.away("gone"))])
@@ -211,7 +210,7 @@ import Testing
         #expect(player.take() == [.connect])
     }
 
-    @Test func `every cut of the stream gives the same`() {
+    @Test func `splitting the stream at any position gives the same actions`() {
         let said = BaresipDialogue.running.split(separator: "\n").filter { $0.hasPrefix("< ") }
         let stream = said.flatMap { NetstringReader.frame(String($0.dropFirst(2))) }
         func actions(_ pieces: [[UInt8]]) -> [Action] {
@@ -227,7 +226,7 @@ import Testing
 
     // MARK: The connection
 
-    @Test func `baresip is looked for after 1, 2, 4, 8, 16 and 30 seconds, and its absence is said once`() {
+    @Test func `the follower retries after 1, 2, 4, 8, 16 and 30 seconds, and reports baresip's absence once`() {
         var player = Player()
         player.run(player.follower.start(at: player.now))
         #expect(player.take() == [.connect])
@@ -244,7 +243,7 @@ import Testing
     }
 
     @Test(arguments: ["HTTP/1.1 400 Bad Request\r\n\r\n", "5:hello,", "220 mail.example.org ESMTP\r\n"])
-    func `a stranger on the port is told of once and left alone for half a minute`(greeting: String) {
+    func `another program on the port is reported once and left alone for half a minute`(greeting: String) {
         var player = Player()
         player.connect()
         player.run(player.follower.received(Array(greeting.utf8), at: player.now))
@@ -261,7 +260,7 @@ import Testing
         #expect(player.take() == [.connect, .disconnect])
     }
 
-    @Test func `one that says nothing is no baresip`() {
+    @Test func `a program that does not answer is not baresip`() {
         var player = Player()
         player.connect()
         _ = player.take()
@@ -270,7 +269,7 @@ import Testing
             player.take() == [.note(.stranger("it does not answer within \(BaresipFollower.patience)")), .disconnect])
     }
 
-    @Test func `a connection that is taken away again and again is asked for ever more seldom`() {
+    @Test func `a connection that is taken away repeatedly is retried at growing intervals`() {
         var player = Player()
         player.run(player.follower.start(at: player.now))
         for seconds in [1, 2, 4, 8] {
@@ -285,7 +284,7 @@ import Testing
         }
     }
 
-    @Test func `stopping ends what is asked and what is up`() throws {
+    @Test func `stopping ends requests and calls`() throws {
         var player = following(BaresipDialogue.incoming)
         let key = try #require(player.keys().first)
         _ = player.take()
@@ -297,9 +296,9 @@ import Testing
         #expect(player.take() == [.completed(.init(2), .away)])
     }
 
-    // MARK: What goes wrong
+    // MARK: Failures
 
-    @Test func `an answer that baresip takes and does not carry out fails in time`() throws {
+    @Test func `an answer that baresip accepts but does not carry out times out`() throws {
         var player = following(BaresipDialogue.incoming)
         let key = try #require(player.keys().first)
         _ = player.take()
@@ -314,7 +313,7 @@ import Testing
         }
     }
 
-    @Test func `a call that baresip does not find is not taken for its current one`() throws {
+    @Test func `a call that baresip does not find is not mistaken for its current one`() throws {
         var player = following(BaresipDialogue.incoming)
         let key = try #require(player.keys().first)
         _ = player.take()
@@ -326,7 +325,7 @@ import Testing
         #expect(player.takeSent() == [])
     }
 
-    @Test func `mute is pressed again when it was pressed already`() throws {
+    @Test func `mute is toggled again when it already was on`() throws {
         var player = following(BaresipDialogue.incoming)
         let key = try #require(player.keys().first)
         _ = player.take()
@@ -340,7 +339,7 @@ import Testing
     }
 
     @Test(arguments: ["", "a b", "1\n2", "Ä", String(repeating: "1", count: 201)])
-    func `what cannot be dialled is refused`(number: String) {
+    func `an invalid number is refused`(number: String) {
         var player = following(BaresipDialogue.outgoing)
         _ = player.take()
         let (_, actions) = player.follower.dial(number, id: .init(1), at: player.now)
@@ -350,7 +349,7 @@ import Testing
         }
     }
 
-    @Test func `random answers and events end every request once and nothing traps`() {
+    @Test func `random answers and events complete every request once and never trap`() {
         var random = SeededGenerator(seed: 20_261_122)
         let messages = [
             BaresipDialogue.incoming, BaresipDialogue.outgoing, BaresipDialogue.second, BaresipDialogue.running,
@@ -379,7 +378,7 @@ import Testing
                     player.run(player.follower.disconnected("", at: player.now))
                     player.run(player.follower.connected(at: player.now))
                 default:
-                    // An answer is to what was asked last, whatever it says.
+                    // Answers the latest request, whatever it says.
                     var message = messages[random.below(messages.count)]
                     let token = player.takeSent().last?.split(separator: "\"").last { UInt64($0) != nil }
                     if let token, message.hasPrefix("{\"response"), let end = message.lastIndex(of: ",") {

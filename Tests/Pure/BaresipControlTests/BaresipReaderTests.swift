@@ -30,7 +30,7 @@ import Testing
         ("5:hello,0:,3:a:b,", ["hello", "", "a:b"]), ("", []), ("12:not yet", []), ("1", []),
         ("7:Ann Ä!,", ["Ann Ä!"]),
     ])
-    func `netstrings are the same however the stream is cut`(text: String, contents: [String]) {
+    func `netstrings are read the same however the stream is split`(text: String, contents: [String]) {
         let bytes = Array(text.utf8)
         #expect(read([bytes]) == .contents(contents))
         #expect(read(bytes.map { [$0] }) == .contents(contents))
@@ -43,26 +43,26 @@ import Testing
         ("HTTP/1.1 400", UInt8(ascii: "H"), []), ("2:ab;", UInt8(ascii: ";"), []), ("1:a,x", UInt8(ascii: "x"), ["a"]),
         (":", UInt8(ascii: ":"), []), ("01:a,", UInt8(ascii: "1"), []), ("-1:,", UInt8(ascii: "-"), []),
     ])
-    func `what is no netstring is told by its first wrong byte`(text: String, byte: UInt8, before: [String]) {
+    func `an invalid netstring is reported by its first wrong byte`(text: String, byte: UInt8, before: [String]) {
         let bytes = Array(text.utf8)
         #expect(read([bytes]) == .problem(.unexpected(byte), after: before))
         #expect(read(bytes.map { [$0] }) == .problem(.unexpected(byte), after: before))
     }
 
-    @Test func `a netstring that is too long is refused before it comes`() {
+    @Test func `a netstring that is too long is refused before its bytes arrive`() {
         #expect(read([Array("\(NetstringReader.maximumBytes + 1):".utf8)]) == .problem(.tooLong, after: []))
         #expect(read([Array("99999999999999999999999999".utf8)]) == .problem(.tooLong, after: []))
         #expect(read([Array("\(NetstringReader.maximumBytes):".utf8)]) == .contents([]))
     }
 
-    @Test func `a netstring has the length of its bytes`() {
+    @Test func `a netstring's length counts bytes`() {
         #expect(NetstringReader.frame("Ä") == Array("2:Ä,".utf8))
         #expect(read([NetstringReader.frame("{\"a\":1}")]) == .contents(["{\"a\":1}"]))
     }
 
     // MARK: JSON
 
-    @Test func `JSON has no more levels than are allowed`() throws {
+    @Test func `JSON is nested no deeper than allowed`() throws {
         let most = JSONRules.lenient.depth
         let brackets = String(repeating: "[", count: most) + String(repeating: "]", count: most)
         _ = try JSON(reading: Array(brackets.utf8), rules: .lenient)
@@ -83,7 +83,7 @@ import Testing
         #expect(event.name == "Andr\u{FFFD}")
     }
 
-    // MARK: What baresip says
+    // MARK: Messages from baresip
 
     @Test(
         arguments: [
@@ -94,7 +94,7 @@ import Testing
             ("sip:anonymous@anonymous.invalid", nil, nil, nil), ("sips:*11#@example.org?x=y", nil, "*11#", nil),
             ("sip:127.0.0.1", nil, nil, "127.0.0.1"), ("", nil, nil, nil),
         ] as [(String, String?, String?, String?)])
-    func `a party has a number, a name, or an address for one`(
+    func `a remote party has a number, a name, or an address as its name`(
         uri: String, given: String?, number: String?, name: String?
     ) {
         let peer = BaresipPeer(uri: uri, name: given)
@@ -111,13 +111,13 @@ import Testing
         ("Connection reset by peer", false, true, "remoteHangUp"), ("Connection timed out", true, false, "timedOut"),
         ("500 Server Error", true, false, "error"), ("", false, false, "missed"), ("rtp timeout", false, true, "error"),
     ])
-    func `baresip's words for an end are reasons`(words: String, isOutgoing: Bool, wasAnswered: Bool, reason: String) {
+    func `baresip's words become end reasons`(words: String, isOutgoing: Bool, wasAnswered: Bool, reason: String) {
         let event = BaresipEvent(
             kind: .closed, id: "1", account: "", peer: "", name: nil, isOutgoing: isOutgoing, parameter: words)
         #expect(event.endReason(wasAnswered: wasAnswered).rawValue == reason)
     }
 
-    @Test func `the lists of its console are read`() {
+    @Test func `the console's lists are read`() {
         let lines = BaresipListing.lines(
             "\n--- Active calls (2) ---\n  [line 1]  0:00:07  ESTABLISHED  (on hold)  sip:alice@127.0.0.1:15060\n"
                 + "> [line 12]  0:00:01    RINGING             sip:carol@127.0.0.1:15080;transport=tcp\n\n")

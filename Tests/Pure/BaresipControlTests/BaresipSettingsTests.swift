@@ -29,7 +29,7 @@ import Testing
         "127.0.0.1: 44", "127.0.0:44", "127.0.0.1.1:44", "256.0.0.1:44", "127.0.0.01:44", "127..0.1:44", "::1:4444",
         "example.org:4444", "127.0.0.1:4444:1", "-1.0.0.1:44", "127.0.0.1:99999999999999999999",
     ])
-    func `anything else is no address`(text: String) {
+    func `anything else is not an address`(text: String) {
         #expect(BaresipAddress(text) == nil)
     }
 
@@ -67,7 +67,7 @@ import Testing
         ("[provider baresip]", "[provider baresip]: this file has no sections"),
         ("control", "'control' is no entry; accepted: key = value"), ("control\0 = 1", "is not UTF-8"),
     ])
-    func `what is wrong is named with its line and what is accepted`(line: String, message: String) throws {
+    func `an error names its line and what is accepted`(line: String, message: String) throws {
         let text = try refusal("# first\n\(line)\n")
         #expect(text.hasPrefix("baresip.conf:2: "), "\(text)")
         #expect(text.contains(message), "\(text)")
@@ -96,7 +96,7 @@ import Testing
         #expect(settings == (try read("control = 127.0.0.1:2\naccount = sip:c@d\nlogLevel = trace\n")))
     }
 
-    @Test func `the words of the command line have their places`() throws {
+    @Test func `the words of the command line have fixed places`() throws {
         let arguments = try BaresipArguments(["--config", "f", "--bus", "session", "--foreground"])
         #expect(arguments.purpose == .run)
         #expect(arguments.configuration == "f")

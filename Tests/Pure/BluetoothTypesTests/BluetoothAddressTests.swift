@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct BluetoothAddressTests {
     @Test(arguments: ["00:1B:DC:08:00:11", "00_1B_DC_08_00_11", "00:1b:dc:08:00:11"])
-    func `reads the forms that users and object paths have`(_ text: String) throws {
+    func `reads the forms used by users and object paths`(_ text: String) throws {
         let address = try #require(BluetoothAddress(text))
         #expect(address.description == "00:1B:DC:08:00:11")
         #expect(address.pathComponent == "00_1B_DC_08_00_11")
@@ -38,7 +38,7 @@ import Testing
 }
 
 @Suite struct AssignedNumberTests {
-    @Test func `short service classes sit on the base UUID`() {
+    @Test func `short service classes are put on the base UUID`() {
         #expect(ServiceUUID.handsFreeAudioGateway.text == "0000111f-0000-1000-8000-00805f9b34fb")
         #expect(ServiceUUID(text: "0000111F-0000-1000-8000-00805F9B34FB") == .handsFreeAudioGateway)
     }

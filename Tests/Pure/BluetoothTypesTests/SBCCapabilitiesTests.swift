@@ -33,17 +33,17 @@ struct SBCCapabilitiesTests {
         #expect(try SBCCapabilities([0, 0x01, 0, 0]).allocations == [.loudness])
     }
 
-    @Test func `the best of everything is selected, and its bytes have one bit a field`() throws {
+    @Test func `the best value of everything is selected, and the bytes have one bit per field`() throws {
         let selected = try select([0xFF, 0xFF, 2, 53]).get()
         #expect(selected.rate == 48_000 && selected.mode == .joint && selected.blocks == 16)
         #expect(selected.subbands == 8 && selected.allocation == .loudness)
         #expect(selected.minimumBitpool == 2 && selected.maximumBitpool == 53)
         #expect(selected.bytes == [0x11, 0x15, 2, 53])
-        // What is selected is a capability of which it is the only choice.
+        // The selected configuration is a capability that allows nothing else.
         #expect(try select(selected.bytes).get() == selected)
     }
 
-    @Test func `two endpoints get what both have`() throws {
+    @Test func `two endpoints get a configuration that both support`() throws {
         let selected = try select([0xFF, 0xFF, 2, 250], [0x22, 0x8A, 10, 60]).get()
         #expect(selected.bytes == [0x22, 0x8A, 10, 60])
         #expect(try select([0x22, 0x8A, 10, 60], [0xFF, 0xFF, 2, 250]).get() == selected)
@@ -72,7 +72,7 @@ struct SBCCapabilitiesTests {
         }
     }
 
-    @Test func `what a sink offers beyond the limits of bitpools is clamped, a configuration beyond them is refused`() {
+    @Test func `a sink's bitpools beyond the limits are clamped, a configuration beyond them is refused`() {
         #expect(select([0xFF, 0xFF, 0, 255]) == select([0xFF, 0xFF, 2, 250]))
         #expect(select([0xFF, 0xFF, 1, 53]) == select([0xFF, 0xFF, 2, 53]))
         #expect(select([0xFF, 0xFF, 251, 255]) == select([0xFF, 0xFF, 250, 250]))
@@ -82,7 +82,7 @@ struct SBCCapabilitiesTests {
         #expect(throws: SBCError.bitpoolUpsideDown(53, 1)) { try SBCConfiguration([0x11, 0x15, 53, 1]) }
     }
 
-    @Test func `the bitpool fits into the codec frames of the mode, and a mode without room is passed over`() throws {
+    @Test func `the bitpool fits into the mode's codec frames, and a mode without room is skipped`() throws {
         #expect(try select([0x18, 0x15, 2, 250]).get().maximumBitpool == 128)
         #expect(try select([0x14, 0x19, 2, 250]).get().maximumBitpool == 64)
         #expect(try select([0x12, 0x19, 2, 250]).get().maximumBitpool == 128)
@@ -107,7 +107,7 @@ struct SBCCapabilitiesTests {
         }
     }
 
-    /// What is selected of four bytes by the table of A2DP 1.4 §4.3.2, worked out on the bits alone.
+    /// The expected selection for four bytes by the table of A2DP 1.4 §4.3.2, computed from the bits alone.
     private func reference(_ bytes: [UInt8]) -> Result<[UInt8], SBCError> {
         func lowest(_ bits: UInt8) -> UInt8 { bits & (~bits &+ 1) }
         let fields: [(SBCCapabilities.Field, UInt8)] = [
@@ -125,7 +125,7 @@ struct SBCCapabilitiesTests {
             while subbands != 0 {
                 let one = lowest(subbands)
                 subbands &= ~one
-                // Sixteen bits for each subband; twice that where two channels share them.
+                // Sixteen bits per subband; twice that if two channels share them.
                 let room = (one == 0x04 ? 8 : 4) * (mode < 0x04 ? 32 : 16)
                 if low > room { continue }
                 return .success([
@@ -137,7 +137,7 @@ struct SBCCapabilitiesTests {
         return .failure(.bitpoolTooHigh(low))
     }
 
-    @Test func `all first two bytes are selected from, and refused, as the table of the profile says`() {
+    @Test func `all combinations of the first two bytes are selected or refused as in the profile's table`() {
         for first in UInt8.min...UInt8.max {
             for second in UInt8.min...UInt8.max {
                 for bitpools: (UInt8, UInt8) in [(2, 53), (65, 250), (140, 250)] {
@@ -148,7 +148,7 @@ struct SBCCapabilitiesTests {
         }
     }
 
-    @Test func `all bitpools are taken and refused as the table of the profile says`() {
+    @Test func `all bitpools are accepted or refused as in the profile's table`() {
         for low in UInt8.min...UInt8.max {
             for high in UInt8.min...UInt8.max {
                 for first: UInt8 in [0x11, 0x18, 0x1C] {
@@ -159,7 +159,7 @@ struct SBCCapabilitiesTests {
         }
     }
 
-    @Test func `any two endpoints have in common what their bits have`() throws {
+    @Test func `any two endpoints have in common what their bits have in common`() throws {
         var state: UInt32 = 1
         func random() -> UInt8 {
             state = state &* 1_664_525 &+ 1_013_904_223
@@ -170,7 +170,7 @@ struct SBCCapabilitiesTests {
             let other = [random() | random(), random() | random(), random() % 60 + 2, random() % 120 + 30]
             let common = [one[0] & other[0], one[1] & other[1], max(one[2], other[2]), min(one[3], other[3])]
             switch (reference(one), reference(other), reference(common)) {
-            // Each by itself is looked at first; nothing in common has words of its own.
+            // Each one is checked first; nothing in common has an error of its own.
             case (.failure(.emptyField(let field)), _, _):
                 #expect(select(one, other) == .failure(.emptyField(field)))
             case (.failure(.bitpoolUpsideDown(let low, let high)), _, _):

@@ -14,11 +14,11 @@ struct SBCQualityTests {
             ([0x24, 0x15, 2, 250], 31, 38, 374),
             ([0x14, 0x15, 2, 250], 29, 35, 384), ([0x81, 0x15, 2, 250], 53, 76, 119),
             ([0x41, 0x15, 2, 250], 53, 76, 238),
-            // Within what was agreed on, and with half the bits a block where blocks are half as long.
+            // Within the agreed range, and with half the bits per block where blocks are half as long.
             ([0x21, 0x15, 2, 40], 40, 40, 256), ([0x21, 0x15, 60, 80], 60, 76, 366),
             ([0x21, 0x19, 2, 250], 26, 38, 336),
         ] as [([UInt8], Int, Int, Int)])
-    func `the bitpool is that of the profile's table for the configuration`(
+    func `the bitpool matches the profile's table for the configuration`(
         bytes: [UInt8], standard: Int, extended: Int, kilobits: Int
     ) throws {
         let configuration = try configuration(bytes)
@@ -26,7 +26,7 @@ struct SBCQualityTests {
         #expect(configuration.bitsPerSecond(bitpool: standard) / 1_000 == kilobits)
     }
 
-    @Test func `the extended quality is two channels by themselves where the headset can`() throws {
+    @Test func `the extended quality uses dual channel if the headset supports it`() throws {
         let extended = try configuration([0xFF, 0xFF, 2, 53], .xq)
         #expect(extended.bytes == [0x14, 0x15, 2, 53])
         #expect(extended.bitpool(.xq) == 35)
@@ -38,7 +38,7 @@ struct SBCQualityTests {
         #expect(dual.codecFrameBytes(bitpool: 38) == 164 && dual.bitsPerSecond(bitpool: 38) == 452_025)
     }
 
-    @Test func `a packet that is short has a smaller bitpool, and one that is too short none`() throws {
+    @Test func `a short packet gets a lower bitpool, and one that is too short gets none`() throws {
         let joint = try configuration([0x21, 0x15, 2, 53])
         #expect(joint.codecFrameBytes(bitpool: 53) == 119)
         #expect(joint.bitpool(53, within: 119) == 53 && joint.bitpool(53, within: 118) == 52)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ATReaderTests {
     static let stream = Array("\r\n AT+BRSF = 5\r\r\nat+vgs=\"1 2\"\n\rAT\rATD 12 3;\r\t+\u{0}\u{FF}\rrest".utf8)
 
-    @Test func `cuts at CR and drops noise outside quotes`() {
+    @Test func `splits at CR and drops noise outside quotes`() {
         var reader = ATReader()
         let lines = reader.read(Self.stream).map(text)
         #expect(lines == ["", "AT+BRSF=5", "", "at+vgs=\"1 2\"", "AT", "ATD123;", "+\u{0}\u{FF}"])
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `reports a line that is too long once and goes on after it`() {
+    @Test func `reports a line that is too long once and continues after it`() {
         let long = [UInt8](repeating: 65, count: ATReader.limit)
         var reader = ATReader()
         #expect(reader.read(long + [13]) == [.line(long)])
@@ -49,7 +49,7 @@ import Testing
         ("ATD>1;", "D", .action, ">1;"), ("", "", .action, ""), ("AT", "", .action, ""), ("AT+X=", "+X", .set, ""),
         ("AT+X=?,", "+X", .set, "?,"),
     ])
-    func `takes a line apart`(_ line: String, _ name: String, _ form: ATCommand.Form, _ rest: String) throws {
+    func `parses a line`(_ line: String, _ name: String, _ form: ATCommand.Form, _ rest: String) throws {
         let command = try ATCommand(line: Array(line.utf8))
         #expect(command.name == name)
         #expect(command.form == form)
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: ["A", "X", "AT+", "AT*X", "AT+X!", "AT+X??", "+BRSF=1", "AT;", "AT\u{E9}"])
-    func `refuses what is no command`(_ line: String) {
+    func `refuses anything but a command`(_ line: String) {
         #expect(throws: ATSyntaxError.notACommand) { try ATCommand(line: Array(line.utf8)) }
     }
 
@@ -75,24 +75,24 @@ import Testing
     }
 
     @Test(arguments: ["x", "-1", "+1", "1x", "1234567890", "\"1\"", "99999999999999999999"])
-    func `refuses numbers that are none`(_ text: String) {
+    func `refuses invalid numbers`(_ text: String) {
         var cursor = ATParameters(Array(text.utf8))
         #expect(throws: ATSyntaxError.malformed) { try cursor.number() }
     }
 
     @Test(arguments: ["+5", "-0", "-1", "x", "5x", "\"5\"", "4294967296", "00000000001"])
-    func `refuses masks that are none`(_ text: String) {
+    func `refuses invalid masks`(_ text: String) {
         var cursor = ATParameters(Array(text.utf8))
         #expect(throws: ATSyntaxError.malformed) { try cursor.mask() }
     }
 
-    @Test func `takes masks of 32 bits`() throws {
+    @Test func `accepts masks of 32 bits`() throws {
         var cursor = ATParameters(Array("4294967295,0000000007,0".utf8))
         #expect(try [cursor.mask(), cursor.mask(), cursor.mask()] == [.max, 7, 0])
         #expect(throws: ATSyntaxError.missing) { try cursor.mask() }
     }
 
-    @Test func `bounds lists`() {
+    @Test func `limits lists`() {
         var cursor = ATParameters(Array("1,2,3".utf8))
         #expect(throws: ATSyntaxError.excess) { try cursor.numbers(limit: 2) }
     }
@@ -103,7 +103,7 @@ import Testing
         #expect(ATResultCode.ok.bytes == Array("\r\nOK\r\n".utf8))
     }
 
-    @Test func `nothing in a name or number can end a line or a string, or be long`() {
+    @Test func `no name or number can end a line or a string, or be long`() {
         var random = SeededGenerator(seed: 1)
         for _ in 0..<2000 {
             let scalars = (0..<random.below(120)).compactMap { _ in Unicode.Scalar(UInt32(random.below(0x2100))) }
@@ -133,11 +133,11 @@ import Testing
         ("sip:bob@10.0.0.1", ""), ("123\r\nOK", "123"), ("\"5\",6", "5" + "6"), ("", ""),
         ("12345678901234567890123456789012345", "12345678901234567890123456789012"),
     ])
-    func `a number is what of a text can be dialled`(_ text: String, _ number: String) {
+    func `a number consists of the dialable part of a text`(_ text: String, _ number: String) {
         #expect(ATText.number(text) == number)
     }
 
-    @Test func `the type of a number puts the plus sign where it belongs`() {
+    @Test func `the type of a number decides about the plus sign`() {
         #expect(ATText.address("4930", type: 145) == ("+4930", 145))
         #expect(ATText.address("+4930", type: 145) == ("+4930", 145))
         #expect(ATText.address("4930", type: 159) == ("+4930", 159))
@@ -178,7 +178,7 @@ import Testing
         #expect(configuration.sdpFeatures == 0)
     }
 
-    /// Every bit that the record and +BRSF share is the same in both, whatever is configured (HFP 1.9 §5.3).
+    /// Every bit that the record and +BRSF share is the same in both, for every configuration (HFP 1.9 §5.3).
     @Test(arguments: randomCourses(200))
     func `service record and BRSF agree in every bit that they share`(_ seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
@@ -212,7 +212,7 @@ import Testing
         #expect(AudioGatewayFeatures(word: "three way") == nil)
     }
 
-    @Test func `what providers can do is offered, and what headsets need is always`() {
+    @Test func `options follow the providers' capabilities and always include those that headsets need`() {
         #expect(ThreeWayOption.options(for: []).map(\.rawValue) == ["0", "1", "1x", "2"])
         #expect(ThreeWayOption.options(for: .hold).map(\.rawValue) == ["0", "1", "1x", "2", "2x"])
         #expect(ThreeWayOption.options(for: .conference).map(\.rawValue) == ["0", "1", "1x", "2"])
@@ -227,7 +227,7 @@ import Testing
 }
 
 @Suite struct CommandQuotaTests {
-    @Test func `lets a burst pass, then the steady rate`() {
+    @Test func `allows a burst, then the steady rate`() {
         var quota = CommandQuota(burst: 3, perSecond: 2)
         let start = Instant(milliseconds: 100)
         let burst = (0..<4).map { _ in quota.take(at: start) }

@@ -15,7 +15,7 @@ import Testing
         "\"", "\r", "\r", "\r", "\n", " ", "-", "99999999999", "é", "\u{0}",
     ]
 
-    /// Which of these lines get a result code: commands and what is too long, an empty one until something else came.
+    /// Lines that receive a result code: commands and lines that are too long; an empty one until something else arrived.
     private static func answered(
         _ inputs: [ATReader.Input], _ saysOtherThings: inout Bool, isHeadsetProfile: Bool
     ) -> Int {
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: randomCourses(20))
-    func `random bytes never trap and every command gets one final answer`(_ seed: Int) {
+    func `random bytes never trap and every command receives one final answer`(_ seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
         var configuration = AudioGatewayConfiguration()
         configuration.quota.burst = 10_000
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: randomCourses(10))
-    func `a headset of the Headset Profile hears RING, volumes and replies, and nothing else`(_ seed: Int) {
+    func `a headset of the Headset Profile receives RING, volumes and replies, and nothing else`(_ seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed) &+ 2000)
         var configuration = AudioGatewayConfiguration()
         configuration.quota.burst = 10_000
@@ -122,7 +122,7 @@ import Testing
     }
 }
 
-/// Feeds a gateway and checks what must hold after every input.
+/// Feeds a gateway and checks the invariants after every input.
 struct RulesKeeper {
     var gateway: AudioGateway
     private var now = Instant.zero
@@ -199,13 +199,13 @@ struct RulesKeeper {
     }
 
     mutating func watch(_ actions: [AudioGateway.Action]) {
-        // More commands behind a request than a headset can want: the one end that a course may come to.
+        // More commands queued behind a request than allowed: the only way in which a course may end early.
         #expect(gateway.isOpen || actions.last == .closeConnection(.flooded))
         for action in actions {
             if case .send(let line) = action { said.insert(line.text) }
             switch action {
             case .send(.indicator(let indicator, let value)):
-                // The one exception: active and held have changed places.
+                // The only exception: active and held have changed places.
                 #expect(known[indicator] != value || (indicator == .callHeld && value == 1), "\(indicator) \(value)")
                 known[indicator] = value
                 #expect(pending.isEmpty, "unsolicited before the reply")
@@ -229,7 +229,7 @@ struct RulesKeeper {
     }
 }
 
-/// What the calling thread has had of a processor.
+/// Processor time of the calling thread.
 private func processorSeconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -237,7 +237,7 @@ private func processorSeconds() -> Double {
 }
 
 @Suite struct AudioGatewayLimitTests {
-    /// With the service level connection.
+    /// With an established service level connection.
     private static func connected(
         _ configuration: AudioGatewayConfiguration = AudioGatewayConfiguration()
     ) -> AudioGateway {
@@ -257,7 +257,7 @@ private func processorSeconds() -> Double {
         #expect(gateway.bytesReceived(Array("AT\r".utf8), at: .zero).isEmpty)
     }
 
-    @Test func `commands pile up behind a request only so far`() {
+    @Test func `commands queue behind a request only up to a limit`() {
         var gateway = Self.connected()
         #expect(
             gateway.bytesReceived(Array("ATD1;\r".utf8), at: .zero).contains(.request(.dial(number: "1"), id: .init(1)))
@@ -266,7 +266,7 @@ private func processorSeconds() -> Double {
         #expect(more.last == .closeConnection(.flooded))
     }
 
-    @Test func `after the connection is lost nothing is said`() {
+    @Test func `nothing is sent after the connection is lost`() {
         var gateway = AudioGateway(configuration: AudioGatewayConfiguration())
         _ = gateway.start(at: .zero)
         #expect(gateway.connectionLost() == [.setDeadline(nil)])
@@ -276,22 +276,22 @@ private func processorSeconds() -> Double {
         #expect(gateway.deadlineReached(at: Instant(milliseconds: 99_999)).isEmpty)
     }
 
-    /// What a headset can send to make us keep, or search, as much as possible.
+    /// Input with which a headset could make us store, or search, as much as possible.
     static let floods = [
         "A", "AT+BIA=,,,,,,,,", "\"", "\"\r", ",", "\n", " ", "AT", "AT\r", "AT+XEVENT=\"", "D>", "\u{0}", "(4,1),",
     ]
 
     @Test(arguments: floods)
-    func `whatever a headset sends, what is kept of it is bounded, and so is what it costs`(_ piece: String) {
+    func `storage and time for a headset's input are bounded, whatever it sends`(_ piece: String) {
         var configuration = AudioGatewayConfiguration()
         configuration.quota.burst = 10_000
         configuration.quota.perSecond = 10_000
         let bytes = Array(String(repeating: piece, count: 40_000 / piece.utf8.count).utf8)
-        /// The processor's time, of the best of three: other programs run too.
+        /// Processor time, best of three, because other programs run too.
         func seconds(_ times: Int) -> Double {
             let all = (0..<3).map { _ in
                 var gateway = Self.connected(configuration)
-                // A request is pending, so that commands are kept.
+                // A request is pending, so that commands are queued.
                 let dialled = gateway.bytesReceived(Array("ATD1;\r".utf8), at: .zero)
                 #expect(dialled.contains(.request(.dial(number: "1"), id: .init(1))))
                 let begin = processorSeconds()
@@ -307,7 +307,7 @@ private func processorSeconds() -> Double {
         #expect(many <= max(few, 0.002) * 32, "eight times the bytes cost \(many / few) times as much")
     }
 
-    @Test func `a headset that makes us wait for replies is disconnected before much is kept for it`() {
+    @Test func `a headset that delays replies is disconnected before much is stored for it`() {
         var configuration = AudioGatewayConfiguration()
         configuration.requestTimeout = .seconds(3600)
         var gateway = Self.connected(configuration)
@@ -323,9 +323,9 @@ private func processorSeconds() -> Double {
         #expect(turns == AudioGateway.deferredLimit + 1)
     }
 
-    /// Either side takes what the other says for lines of its own, as one that echoes does.
+    /// Either side reads the other's lines as its own, like one that echoes.
     @Test(arguments: [AudioGatewayConfiguration.Profile.handsFree, .headset])
-    func `a headset that sends back whatever it hears is no endless dialogue`(
+    func `a headset that echoes everything causes no endless dialogue`(
         _ profile: AudioGatewayConfiguration.Profile
     ) {
         var configuration = AudioGatewayConfiguration()

@@ -1,7 +1,7 @@
 import Telephony
 
 extension CallRequest {
-    /// As a dialogue says it: `dial 5551000`, `chld 1x`.
+    /// Notation of a dialogue: `dial 5551000`, `chld 1x`.
     var words: String {
         switch self {
         case .answer(let id): "answer \(id.value)"

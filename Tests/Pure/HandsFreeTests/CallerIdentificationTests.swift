@@ -2,13 +2,13 @@ import HandsFree
 import Telephony
 import Testing
 
-/// Names and numbers come from the other end of a call. Whatever is in them, a headset must read the line as it is meant: in one
-/// piece, with as many parameters as the line has, and nothing of the text anywhere else.
+/// Names and numbers come from the remote party. Whatever they contain, a headset must read the line as intended: in one
+/// piece, with the line's number of parameters, and with the text nowhere else.
 @Suite struct CallerIdentificationTests {
     private static let number = "+49301234"
     private static let name = "Anna B"
 
-    /// All lines that text from outside can get into.
+    /// All lines that may contain external text.
     private static func lines(number: String?, name: String?) -> [ATResultCode] {
         let details = CallDetails(number: number, name: name)
         let call = Call(
@@ -22,9 +22,9 @@ import Testing
         ]
     }
 
-    /// The parameters of a line as a headset reads it (3GPP TS 27.007 §4); nil for one that is broken.
+    /// Parses a line as a headset does (3GPP TS 27.007 §4); nil for a broken one.
     ///
-    /// - Parameter bytes: as they go out.
+    /// - Parameter bytes: as sent.
     private static func parameters(_ bytes: [UInt8]) -> [String]? {
         guard bytes.starts(with: [0x0D, 0x0A]), bytes.suffix(2) == [0x0D, 0x0A] else { return nil }
         let line = Array(bytes.dropFirst(2).dropLast(2))
@@ -48,7 +48,7 @@ import Testing
         return parameters
     }
 
-    /// - Returns: what is wrong with a line that has `text` in it.
+    /// - Returns: the problem of a line that contains `text`.
     private static func mistakes(_ text: String, number: Bool, name: Bool) -> [String] {
         let harmless = lines(number: number ? Self.number : nil, name: name ? Self.name : nil)
         let codes = lines(number: number ? text : nil, name: name ? text : nil)
@@ -57,7 +57,7 @@ import Testing
                 return "broken: \(code.text.debugDescription)"
             }
             if case .information = code { return code.text.contains("\"") ? "a quote: \(code.text)" : nil }
-            // A number of which nothing is left is none, and so is a name: +CLCC and +CLIP leave them out.
+            // An empty number or name is left out by +CLCC and +CLIP.
             let isLeftOut = ATText.number(text).isEmpty || ATText.name(text).isEmpty
             guard found.count == count || isLeftOut && found.count < count else {
                 return "\(found) from \(text.debugDescription)"
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `no byte of a name or number, wherever it stands, ends a line or a string`() {
+    @Test func `no byte at any place of a name or number ends a line or a string`() {
         for byte in UInt8.min...UInt8.max {
             #expect(Self.mistakes([byte], in: Self.name) == [], "\(byte)")
             #expect(Self.mistakes([byte], in: Self.number) == [], "\(byte)")
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `no two bytes do`() {
+    @Test func `no pair of bytes does`() {
         let interesting: [UInt8] = [0, 9, 10, 13, 26, 27, 34, 39, 44, 58, 59, 61, 63, 92, 127, 0xC2, 0xE2]
         for first in UInt8.min...UInt8.max {
             for second in interesting {
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `no character that ends lines or turns their direction gets through`() {
+    @Test func `no character that ends lines or changes their direction gets through`() {
         for value in Array(0x80...0x9F) + Array(0x2028...0x202E) + Array(0x2066...0x2069) + [0x200E, 0x200F, 0xFEFF] {
             guard let scalar = Unicode.Scalar(UInt32(value)) else { continue }
             let text = "An" + String(Character(scalar)) + "na"
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `the reader of this test finds what a bad line has`() {
+    @Test func `the parser of this test detects the faults of a bad line`() {
         #expect(Self.parameters(Array("\r\n+CLIP: \"1\",129,,,\"A, B\"\r\n".utf8)) == ["“1”", "129", "", "", "“A, B”"])
         for text in [
             "+CLIP: \"1\",129", "\r\n+CLIP: \"1\r\n", "\r\n+CLIP: \"1\"x,2\r\n", "\r\n+CLIP: x\"1\"\r\n",

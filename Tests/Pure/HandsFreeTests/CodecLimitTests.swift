@@ -2,7 +2,7 @@ import BluetoothTypes
 import HandsFree
 import Testing
 
-/// Why a headset is not used with the best codec.
+/// Reasons why a headset is not used with the best codec.
 @Suite struct CodecLimitTests {
     private func negotiation(
         ours: [VoiceCodec] = [.mSBC, .cvsd], theirs: [VoiceCodec]? = [.cvsd, .mSBC], memory: CodecMemory = CodecMemory()
@@ -13,7 +13,7 @@ import Testing
         return negotiation
     }
 
-    @Test func `nothing limits a headset that offers what we have`() {
+    @Test func `nothing limits a headset that offers our codecs`() {
         #expect(negotiation().limit == nil)
         #expect(negotiation(ours: [.lc3SWB, .mSBC, .cvsd]).limit == nil)
     }
@@ -28,7 +28,7 @@ import Testing
         #expect(
             negotiation(memory: CodecMemory(ceiling: .cvsd, failures: 2, offered: both)).limit
                 == .failed(.mSBC, connections: 2))
-        // One failure is chance, and what was learnt of another list says nothing.
+        // One failure is chance, and knowledge about another list does not apply.
         #expect(negotiation(memory: CodecMemory(ceiling: .cvsd, failures: 1, offered: both)).limit == nil)
         #expect(negotiation(memory: CodecMemory(ceiling: .cvsd, failures: 2, offered: [.mSBC])).limit == nil)
         var unsupported = negotiation()
@@ -49,7 +49,7 @@ import Testing
         #expect(negotiation.limit == nil && negotiation.memory == CodecMemory())
         _ = negotiation.closed(at: .zero)
         #expect(negotiation.start(hint: nil, at: .zero) == [.propose(.mSBC)])
-        // The next failure is the first one again.
+        // The next failure counts as the first.
         _ = negotiation.confirmed(2, at: .zero)
         _ = negotiation.failed(.refused, at: .zero)
         _ = negotiation.confirmed(1, at: .zero)
@@ -57,7 +57,7 @@ import Testing
         #expect(negotiation.memory.failures == 1)
     }
 
-    @Test func `a quirk and the Headset Profile are named before all`() {
+    @Test func `a quirk and the Headset Profile take precedence`() {
         var configuration = AudioGatewayConfiguration()
         configuration.quirks.brokenCodecs = [.mSBC]
         var gateway = AudioGateway(configuration: configuration)

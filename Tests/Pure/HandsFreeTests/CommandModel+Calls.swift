@@ -1,7 +1,7 @@
 import Telephony
 
 extension CommandModel {
-    /// The calls of a course, in words, and what follows from them.
+    /// The calls of a course, in words, and their consequences.
     struct Calls {
         let calls: [Call]
         let listed: [String]
@@ -11,7 +11,7 @@ extension CommandModel {
         let hangUp: String?
         let rejects: Bool
         let isTalking: Bool
-        /// What of AT+CHLD has calls to work on.
+        /// The actions of AT+CHLD that apply to the present calls.
         let threeWay: Set<String>
     }
 

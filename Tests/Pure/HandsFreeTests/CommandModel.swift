@@ -2,13 +2,12 @@ import HandsFree
 import Telephony
 import TestSupport
 
-/// What must be answered to a command line, worked out from the profile alone: a table of commands, each with what it may
-/// look like and what it is worth in the state that the commands before it left.
+/// Expected answers to a command line, derived from the profile alone: a table of commands, each with its valid forms and
+/// its answer in the state left by earlier commands.
 ///
-/// It knows nothing of how the gateway comes to its answers: features are bits here, and calls are what a person would say
-/// of them.
+/// It does not use the gateway's implementation: features are bits here, and calls are described in words.
 struct CommandModel {
-    /// What comes back: lines, then one final result code; a request is answered by its outcome, what is no command by
+    /// Answer: lines, then one final result code; a request is answered by its outcome, a line that is no command by
     /// nothing.
     struct Answer {
         var lines: [String] = []
@@ -35,18 +34,18 @@ struct CommandModel {
     let calls: Calls
     private var lastDialed: String?
     private(set) var hasExtendedErrors = false
-    /// The headset has said its features.
+    /// The headset has sent its features.
     private var knowsHeadset = false
-    /// What of the service level connection has come.
+    /// Completed steps of the service level connection.
     private var parts: Set<Part> = []
-    /// The service level connection is there.
+    /// The service level connection is established.
     private var isConnected = false
     private var hasSaidOtherThings = false
 
     private enum Part { case values, reporting, threeWay, ours, theirs }
 
     init(random: inout SeededGenerator) {
-        // Codec negotiation, enhanced voice recognition and its text have dialogues of their own.
+        // Codec negotiation, enhanced voice recognition and its text have their own dialogues.
         gateway = UInt32(random.below(0x8000)) & ~0x3200
         headset = UInt32(random.below(0x1000)) & ~0xC80
         calls = Self.tables[random.below(Self.tables.count)]
@@ -67,7 +66,7 @@ struct CommandModel {
     private func has(_ bit: Int) -> Bool { gateway >> UInt32(bit) & 1 == 1 }
     private func theyHave(_ bit: Int) -> Bool { knowsHeadset && headset >> UInt32(bit) & 1 == 1 }
 
-    /// The service level connection, step by step; what AT+CMER switches does not matter (HFP 1.9 §4.2.1).
+    /// Steps of the service level connection; the setting of AT+CMER does not matter (HFP 1.9 §4.2.1).
     private mutating func heard(_ part: Part?) {
         if let part { parts.insert(part) }
         var needed: Set<Part> = [.values, .reporting]
@@ -76,7 +75,7 @@ struct CommandModel {
         if knowsHeadset && parts.isSuperset(of: needed) { isConnected = true }
     }
 
-    /// What a headset begins with.
+    /// Initial commands of a headset.
     mutating func connect() -> [Command] {
         let (features, greeting) = hello()
         var commands = [Command(line: features, answer: greeting)]
@@ -113,7 +112,7 @@ struct CommandModel {
 
     private var threeWayList: String { "+CHLD: (\(threeWayOptions.joined(separator: ",")))" }
 
-    // MARK: A command at random
+    // MARK: Random commands
 
     mutating func command(_ random: inout SeededGenerator) -> Command {
         let commands = [
@@ -125,12 +124,12 @@ struct CommandModel {
         return Command(line: Self.spelled(line, &random), answer: answer)
     }
 
-    /// What happens to the state when a request is carried out.
+    /// Changes the state after a request was carried out.
     mutating func completed(_ request: String) {
         if request.hasPrefix("dial ") { lastDialed = String(request.dropFirst(5)) }
     }
 
-    /// As headsets write it: in either case, with blanks and line feeds.
+    /// Notations of headsets: in either case, with blanks and line feeds.
     private static func spelled(_ line: String, _ random: inout SeededGenerator) -> String {
         guard !line.contains("\"") else { return line }
         var line = random.below(4) == 0 ? line.lowercased() : line
@@ -248,7 +247,7 @@ struct CommandModel {
         }
     }
 
-    /// Before the service level connection nothing is done to calls.
+    /// Before the service level connection no command acts on calls.
     private func usable(_ request: String?) -> String? { isConnected ? request : nil }
 
     private var callControl: (inout Self, inout SeededGenerator) -> Case {
@@ -405,7 +404,7 @@ struct CommandModel {
         }
     }
 
-    /// Lines that are no command, or one that nobody knows.
+    /// Lines that are no command, or an unknown one.
     private var nonsense: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             let letters = Array("QXYZ")

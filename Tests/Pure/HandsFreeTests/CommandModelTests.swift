@@ -4,25 +4,25 @@ import Telephony
 import TestSupport
 import Testing
 
-/// Command lines at random, alone and in heaps, against the model of what must be answered.
+/// Random command lines, alone and in groups, checked against the model.
 @Suite struct CommandModelTests {
     @Test(arguments: randomCourses(200))
-    func `in its turn a command gets what the model says and one final result code, any other line nothing`(_ seed: Int)
+    func `a command in its turn receives the model's answer and one final result code, any other line none`(_ seed: Int)
     {
         var random = SeededGenerator(seed: UInt64(seed) &+ 7000)
         var course = CommandCourse(random: &random)
-        // The others come to the service level connection by chance, or never.
+        // The others establish the service level connection by chance, or never.
         if seed % 3 > 0 { course.connect() }
         for _ in 0..<60 { course.heap(&random) }
     }
 }
 
-/// One headset that sends and a world that completes requests.
+/// One headset that sends commands, and an environment that completes requests.
 private struct CommandCourse {
     private var model: CommandModel
     private var gateway: AudioGateway
     private var now = Instant.zero
-    /// What the gateway said, request by request, and did not account for yet.
+    /// The gateway's lines per request that are not accounted for yet.
     private var said: [String] = []
     private var pending: GatewayRequestID?
 
@@ -32,7 +32,7 @@ private struct CommandCourse {
         note(gateway.start(at: now))
     }
 
-    /// The commands that a headset begins with.
+    /// Initial commands of the headset.
     mutating func connect() {
         let commands = model.connect()
         for command in commands {
@@ -43,7 +43,7 @@ private struct CommandCourse {
         #expect(gateway.isEstablished)
     }
 
-    /// A few commands in one piece or in many; the requests among them are completed as they come.
+    /// A few commands in one piece or in many; their requests are completed in order.
     mutating func heap(_ random: inout SeededGenerator) {
         var bytes: [UInt8] = []
         var expected: [CommandModel.Answer] = []
@@ -51,7 +51,7 @@ private struct CommandCourse {
         var lines: [String] = []
         var outcomes: [Bool] = []
         for _ in 0..<1 + random.below(5) {
-            // What a command means depends on those before it, and so on whether they were carried out.
+            // A command's meaning depends on earlier ones and on whether they were carried out.
             let isDone = random.below(3) > 0
             let command = model.command(&random)
             if let request = command.answer.request, isDone { model.completed(request) }
@@ -102,7 +102,7 @@ private struct CommandCourse {
     private mutating func note(_ actions: [AudioGateway.Action]) {
         for action in actions {
             switch action {
-            // What is unsolicited has its own tests; here it comes from AT+CMER and AT+BRSF making the connection.
+            // Unsolicited lines have their own tests; here they come from AT+CMER and AT+BRSF establishing the connection.
             case .send(.ring), .send(.callerIdentification), .send(.indicator), .send(.inbandRing): break
             case .send(let code): said.append(code.text)
             case .request(let request, let id):

@@ -2,7 +2,7 @@ import Foundation
 import HandsFree
 import Testing
 
-/// The page about conformance says what is so.
+/// The page about conformance agrees with the tests.
 @Suite struct ConformancePageTests {
     private struct Row {
         let name: String
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `each case stands there once, as a dialogue, a test, the lab, or not claimed`() throws {
+    @Test func `each case is listed once, as a dialogue, a test, the lab, or not claimed`() throws {
         let rows = try Self.rows()
         #expect(rows.count > 130)
         #expect(Set(rows.map(\.name)).count == rows.count)
@@ -32,7 +32,7 @@ import Testing
         #expect(rows.allSatisfy { !$0.text.isEmpty })
     }
 
-    @Test func `each dialogue that is named exists and bears the case`() throws {
+    @Test func `each dialogue that is named exists and covers the case`() throws {
         for row in try Self.rows() where row.kind == "dialogue" {
             let parts = row.text.components(separatedBy: "`: ")
             let file = String(parts[0].dropFirst()) + ".dialogue"

@@ -5,7 +5,7 @@ import Testing
 
 /// A conversation between a headset and the gateway, read from a file (Dialogues/README.md).
 struct Dialogue: Sendable, CustomTestStringConvertible {
-    /// What a step begins with. One without an input holds what comes before the first.
+    /// First line of a step. A step without input holds what precedes the first one.
     enum Input: Sendable {
         case bytes([UInt8])
         case calls([Call])
@@ -37,7 +37,7 @@ struct Dialogue: Sendable, CustomTestStringConvertible {
         }
 
         let kind: Kind
-        /// As written, with `…` for any text; or what the gateway did.
+        /// As written, with `…` for any text; or the gateway's action.
         let text: String
 
         var description: String { "\(kind.rawValue) \(text)" }
@@ -45,7 +45,7 @@ struct Dialogue: Sendable, CustomTestStringConvertible {
 
     struct Step: Sendable {
         let line: Int
-        /// As written, to be shown.
+        /// As written, for display.
         let text: String
         let input: Input?
         var outputs: [Output] = []
@@ -56,7 +56,7 @@ struct Dialogue: Sendable, CustomTestStringConvertible {
     var line = 0
     var cases: [String] = []
     var source = ""
-    /// Whether events that are not written are a mistake.
+    /// Whether unlisted events are a mistake.
     var comparesAllEvents = true
     var settings: [DialogueSetting] = []
     var callsAtStart: [Call] = []
@@ -64,7 +64,7 @@ struct Dialogue: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    /// How many positions there are at which a piece of what the headset sends can be cut.
+    /// Number of positions at which a piece of the headset's input can be split.
     var positions: Int {
         let lengths = steps.map { step in
             if case .bytes(let bytes)? = step.input { bytes.count } else { 0 }
@@ -74,7 +74,7 @@ struct Dialogue: Sendable, CustomTestStringConvertible {
 }
 
 extension Dialogue {
-    /// The same with everything that the headset sends without anything else happening in one piece.
+    /// The same dialogue with consecutive input of the headset joined to one piece.
     var joined: Dialogue {
         var result = self
         result.steps = []
@@ -93,7 +93,7 @@ extension Dialogue {
     }
 }
 
-/// What is wrong with a file of dialogues, and where.
+/// Error in a file of dialogues, and its position.
 struct DialogueError: Error, CustomStringConvertible {
     let file: String
     let line: Int

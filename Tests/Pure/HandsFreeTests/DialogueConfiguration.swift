@@ -11,7 +11,7 @@ struct DialogueSetting: Sendable {
         "last_dialed", "memory", "inband_ring", "response_and_hold", "voice_tag_number", "quirks", "extras",
     ]
 
-    /// Changes the configuration; an error says what a value should look like.
+    /// Changes the configuration; an error describes accepted values.
     func apply(to configuration: inout AudioGatewayConfiguration) throws(Refusal) {
         switch key {
         case "profile": configuration.profile = try profile()
@@ -59,7 +59,7 @@ struct DialogueSetting: Sendable {
         }
     }
 
-    /// Why a value is not taken.
+    /// Reason for refusing a value.
     struct Refusal: Error {
         let reason: String
 
@@ -145,7 +145,7 @@ struct DialogueSetting: Sendable {
         }
     }
 
-    /// What a product adds to the profile; all off in the standard gateway.
+    /// Product additions to the profile; all off in the standard gateway.
     private func extras(_ configuration: inout AudioGatewayConfiguration) throws(Refusal) {
         for item in items {
             let words = DialogueReader.words(item)

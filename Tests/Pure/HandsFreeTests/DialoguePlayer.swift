@@ -4,7 +4,7 @@ import Telephony
 
 /// Plays the headset's part of a dialogue and compares what the gateway does.
 struct DialoguePlayer {
-    /// The first step that came out otherwise.
+    /// The first step with a different result.
     struct Mismatch: CustomStringConvertible {
         let file: String
         let line: Int
@@ -12,9 +12,9 @@ struct DialoguePlayer {
     }
 
     private let dialogue: Dialogue
-    /// Takes along what was learnt when the headset connects anew.
+    /// Keeps what was learnt when the headset reconnects.
     private var configuration: AudioGatewayConfiguration
-    /// How the bytes of each piece are cut.
+    /// How the bytes of each piece are split.
     private let cut: ([UInt8]) -> [[UInt8]]
     private var gateway: AudioGateway
     private var now = Instant.zero
@@ -34,7 +34,7 @@ struct DialoguePlayer {
         calls = dialogue.callsAtStart
     }
 
-    /// nil when everything came as written.
+    /// nil when everything matched.
     static func play(_ dialogue: Dialogue, cut: @escaping ([UInt8]) -> [[UInt8]] = { [$0] }) -> Mismatch? {
         do {
             var player = DialoguePlayer(dialogue, try dialogue.configuration(), cut: cut)
@@ -171,7 +171,7 @@ struct DialoguePlayer {
 }
 
 extension Dialogue.Output {
-    /// Whether this, as written, is what happened.
+    /// Whether the action matches the written one.
     func describes(_ other: Dialogue.Output) -> Bool {
         kind == other.kind && Self.matches(Array(text)[...], Array(other.text)[...], after: nil)
     }
@@ -193,7 +193,7 @@ extension Dialogue.Output {
         }
     }
 
-    /// What the gateway did; nil for what only concerns time.
+    /// The gateway's actions; nil for those about time only.
     init?(_ action: AudioGateway.Action) {
         switch action {
         case .send(let line): self.init(kind: .gateway, text: line.text)

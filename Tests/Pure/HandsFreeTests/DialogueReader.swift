@@ -2,7 +2,7 @@ import BluetoothTypes
 import HandsFree
 import Telephony
 
-/// Reads a file of dialogues (Dialogues/README.md); refuses whatever it does not understand.
+/// Reads a file of dialogues (Dialogues/README.md); refuses anything unknown.
 struct DialogueReader {
     private let file: String
     private var line = 0
@@ -271,7 +271,7 @@ struct DialogueReader {
             index: Int(index), isConference: parts.count == 2)
     }
 
-    /// Takes a word or a quoted string off the front, with the blanks behind it.
+    /// Removes a word or a quoted string from the front, with the blanks after it.
     private func next(_ text: inout Substring) -> String {
         text = text.drop { $0 == " " }
         let word: String
@@ -286,7 +286,7 @@ struct DialogueReader {
         return word
     }
 
-    /// A string in quotation marks at the front and what follows it; nil unless it is one.
+    /// A quoted string at the front, and the rest; nil without one.
     private func quoted(_ text: Substring) -> (string: [UInt8], rest: String)? {
         var characters = text.dropFirst()
         guard text.first == "\"" else { return nil }
@@ -324,7 +324,7 @@ struct DialogueReader {
 
     static func words(_ text: some StringProtocol) -> [String] { String(text).split(separator: " ").map(String.init) }
 
-    /// Parts without the blanks around them; a separator in quotation marks does not count.
+    /// Parts without surrounding blanks; separators in quotation marks do not count.
     static func split(_ text: String, at separator: Character) -> [String] {
         var parts = [""]
         var isQuoted = false

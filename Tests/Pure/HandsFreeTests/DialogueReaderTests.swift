@@ -3,7 +3,7 @@ import HandsFree
 import Telephony
 import Testing
 
-/// What a file of dialogues may say, and that one which the gateway does not keep to is noticed.
+/// The format of a file of dialogues, and detection of a dialogue that the gateway does not keep.
 @Suite struct DialogueReaderTests {
     private static let head = "dialogue: one\ncase: SLC\nsource: here\n"
 
@@ -47,7 +47,7 @@ import Testing
         (head + "\nbytes \"\\q\"\n", "here:5: bytes: text in quotation marks with escapes, not “\"\\q\"”"),
         (head + "\nbytes \"x\" many times\n", "here:5: bytes \"TEXT\" N times, not “\"x\" many times”"),
     ])
-    func `what is not understood is refused with file and line`(_ text: String, _ description: String) {
+    func `invalid lines are refused with file and line`(_ text: String, _ description: String) {
         let error = #expect(throws: DialogueError.self) { try DialogueReader.dialogues(text, file: "here") }
         #expect(error?.description == description)
     }
@@ -82,14 +82,14 @@ import Testing
             """
         ),
     ])
-    func `a value that the configuration cannot have says what it should be`(_ setting: String, _ reason: String) throws
+    func `an invalid value is refused with accepted ones`(_ setting: String, _ reason: String) throws
     {
         let dialogue = try #require(DialogueReader.dialogues(Self.head + setting + "\n\nHF AT\n", file: "here").first)
         let refusal = #expect(throws: DialogueSetting.Refusal.self) { try dialogue.configuration() }
         #expect(refusal?.reason == reason)
     }
 
-    @Test func `the lines of the file hold for all its dialogues, those of a dialogue for itself`() throws {
+    @Test func `the file's header applies to all its dialogues, a dialogue's header to itself`() throws {
         let text = """
             source: everywhere
             codecs: cvsd
@@ -139,7 +139,7 @@ import Testing
         ("HF AT+CLIP=1\nAG OK\nHF AT+BRSF=0\nAG +BRSF: 1…\nAG OK", "here:7"),
         ("HF AT+BRSF=0\nAG OK\nAG +BRSF: 4073", "here:5"),
     ])
-    func `what the gateway does otherwise is noticed at its step`(_ steps: String, _ place: String) throws {
+    func `a difference is reported at its step`(_ steps: String, _ place: String) throws {
         let dialogue = try #require(DialogueReader.dialogues(Self.head + "\n" + steps + "\n", file: "here").first)
         let mismatch = try #require(DialoguePlayer.play(dialogue))
         #expect("\(mismatch.file):\(mismatch.line)" == place)
@@ -159,7 +159,7 @@ import Testing
         #expect(!written.describes(Dialogue.Output(kind: .event, text: text)))
     }
 
-    @Test func `events that are not written are let pass only when the file says so`() throws {
+    @Test func `unlisted events are accepted only if the file allows them`() throws {
         let steps = "\nHF AT+BAC=1,2\nAG OK\n"
         for (head, isKept) in [("", false), ("events: written\n", true)] {
             let text = "dialogue: one\ncase: SLC\nsource: here\n" + head + steps

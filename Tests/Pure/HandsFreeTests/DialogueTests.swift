@@ -5,7 +5,7 @@ import Testing
 @Suite struct DialogueTests {
     private static let folder = Bundle.module.bundleURL.appending(path: "Dialogues")
 
-    /// Every dialogue beside this test, ordered by file, and what is wrong with the files.
+    /// Every dialogue next to this test, ordered by file, and errors in the files.
     private static let loaded: (dialogues: [Dialogue], errors: [DialogueError]) = {
         let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
         var dialogues: [Dialogue] = []
@@ -24,7 +24,7 @@ import Testing
 
     static var all: [Dialogue] { loaded.dialogues }
 
-    /// What the gateway does not keep to yet: the name of a dialogue, and why (open.txt).
+    /// Dialogues that the gateway does not keep yet: name and reason (open.txt).
     private static let open: [String: String] = {
         let data = (try? Data(contentsOf: folder.appending(path: "open.txt"))) ?? Data()
         let lines = String(decoding: data, as: UTF8.self).split(separator: "\n")
@@ -35,22 +35,22 @@ import Testing
 
     // MARK: - Files
 
-    @Test func `the files of dialogues are understood, and no name is used twice`() {
+    @Test func `the files of dialogues are valid, and no name is used twice`() {
         #expect(Self.loaded.errors.map(\.description) == [])
         #expect(Self.all.count >= 245)
         #expect(Dictionary(grouping: Self.all, by: \.name).filter { $0.value.count > 1 }.keys.sorted() == [])
         #expect(Set(Self.open.keys).subtracting(Self.all.map(\.name)) == [])
     }
 
-    @Test func `every dialogue has a configuration that this gateway can have, or is open`() {
+    @Test func `every dialogue has a configuration that this gateway supports, or is open`() {
         for dialogue in Self.all where Self.open[dialogue.name] == nil {
             #expect(throws: Never.self, "\(dialogue.file):\(dialogue.line)") { try dialogue.configuration() }
         }
     }
 
-    /// The cases of the profile's qualification suite that a gateway shows in its dialogue (by their names only), and the
-    /// quirks of headsets, less what is seen elsewhere: settings of the audio link in the kernel and the lab, batteries
-    /// of other protocols and two connections at once in the daemon, call forwarding nowhere.
+    /// Cases of the profile's qualification suite that a gateway shows in its dialogue (by their names only), and quirks of
+    /// headsets, except those tested elsewhere: settings of the audio link in the kernel and the lab, batteries of other
+    /// protocols and two connections at once in the daemon, call forwarding nowhere.
     @Test func `each case that a dialogue can show has one`() {
         let cases: [String: [Int]] = [
             "SLC/BV": [1, 2, 3, 4, 5, 6, 7, 9, 10, 11], "SLC/BI": [1], "OOR/BV": [1, 2], "TRS/BV": [1],
@@ -72,12 +72,12 @@ import Testing
     // MARK: - The gateway
 
     @Test(arguments: all)
-    func `the gateway keeps to the dialogue`(_ dialogue: Dialogue) {
+    func `the gateway keeps the dialogue`(_ dialogue: Dialogue) {
         expectNone(of: dialogue) { [("whole", DialoguePlayer.play(dialogue))] }
     }
 
     @Test(arguments: all)
-    func `the dialogue is the same however its bytes are cut`(_ dialogue: Dialogue) {
+    func `the dialogue is the same however its bytes are split`(_ dialogue: Dialogue) {
         expectNone(of: dialogue) {
             let cuts = (1..<(dialogue.positions + 1)).map { position in
                 let mismatch = DialoguePlayer.play(dialogue) { bytes in
@@ -94,7 +94,7 @@ import Testing
         expectNone(of: dialogue) { [("joined", DialoguePlayer.play(dialogue.joined))] }
     }
 
-    /// Records the first mismatch of several ways to play the dialogue; one that is open must have it.
+    /// Records the first mismatch of several ways to play the dialogue; an open one must have a mismatch.
     private func expectNone(of dialogue: Dialogue, _ play: () -> [(how: String, mismatch: DialoguePlayer.Mismatch?)]) {
         func check() {
             guard let first = play().first(where: { $0.mismatch != nil }), let mismatch = first.mismatch else { return }

@@ -1,15 +1,15 @@
 import ControlLoop
 import Testing
 
-/// `btcall-lab gateway` against the machine that it is made of: the same dialogues, over sockets, in real time.
+/// `btcall-lab gateway` against its own machine: the same dialogues, over sockets, in real time.
 @Suite(.timeLimit(.minutes(3))) struct GatewayVerbTests {
-    /// So many dialogues at once: they mostly wait, but none may wait for the others.
+    /// Number of simultaneous dialogues: they mostly wait, but none may wait for another.
     private static let width = 12
-    /// A machine that has other things to do answers late, and then a timer has run out that should not have: what went wrong
-    /// among others is tried again alone.
+    /// A busy machine answers late, so that a timer runs out unexpectedly: dialogues that failed among others are retried
+    /// alone.
     private static let attempts = 3
 
-    @Test func `the verb keeps to the dialogues over its sockets, as the machine does`() async {
+    @Test func `the verb keeps the dialogues over its sockets, as the machine does`() async {
         var held = 0
         var reasons: [String: Int] = [:]
         for (dialogue, outcome) in await Self.play(DialogueTests.all) {

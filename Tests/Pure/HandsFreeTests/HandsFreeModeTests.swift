@@ -1,11 +1,11 @@
 import HandsFree
 import Testing
 
-/// Row S3.7: the mode `hfp`, from the first byte of the headset to the audio link, as transcripts. The frames on that link are
-/// in `GoldenFrameTests` of AudioDSPTests.
+/// Row S3.7: the mode `hfp`, from the headset's first byte to the audio link, as transcripts. `GoldenFrameTests` of
+/// AudioDSPTests has the frames on that link.
 struct HandsFreeModeTests {
     @Test(arguments: ["mSBC", "CVSD", "CVSD unasked"])
-    func `S3.7 the gateway and a headset come to their codec and audio link as in the transcript`(codec: String) throws
+    func `S3.7 the gateway and a headset reach their codec and audio link as in the transcript`(codec: String) throws
     {
         let dialogues = try DialogueReader.dialogues(Self.transcripts, file: "HandsFreeModeTests")
         let dialogue = try #require(dialogues.first { $0.name == codec })
@@ -15,7 +15,7 @@ struct HandsFreeModeTests {
         #expect(byBytes == nil, "byte by byte: \(byBytes.map { "\($0)" } ?? "")")
     }
 
-    @Test func `S3.7 a transcript with another codec is noticed`() throws {
+    @Test func `S3.7 a transcript with another codec fails`() throws {
         for (right, wrong) in [("+BCS: 2", "+BCS: 1"), ("link    connect mSBC", "link    connect CVSD")] {
             let changed = Self.transcripts.split(separator: "\n", omittingEmptySubsequences: false).map { line in
                 line.hasSuffix(right) ? String(line.dropLast(right.count)) + wrong : String(line)

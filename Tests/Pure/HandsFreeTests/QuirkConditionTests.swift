@@ -16,7 +16,7 @@ import Testing
         #expect(TextPattern(pattern)?.matches(text) == expected)
     }
 
-    @Test func `a pattern of many stars takes no more time than both lengths allow`() throws {
+    @Test func `a pattern of many stars takes no more time than the product of both lengths`() throws {
         let pattern = try #require(TextPattern(String(repeating: "*a", count: 50)))
         #expect(!pattern.matches(String(repeating: "a", count: 49)))
         #expect(pattern.matches(String(repeating: "ba", count: 248)))
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: ["", ":", "0", "000:14", "00:14:", "00-14", "00:14:09:11:22:33:44", "0g:00", "00 14", "+1:00"])
-    func `what is no prefix is none`(_ text: String) {
+    func `an invalid prefix is refused`(_ text: String) {
         #expect(AddressPrefix(text) == nil)
     }
 
@@ -43,13 +43,13 @@ import Testing
         ("5.10.1-5.10.18", "5.10.103", false), ("5.10.1-5.10.18", "5.10", false), ("4", "4.19.0-21-amd64", true),
         ("6.1", "6.1.55", true), ("6.1", "6.10.1", false), ("6.1", "unknown", false),
     ])
-    func `a kernel is within versions`(_ range: String, _ release: String, _ expected: Bool) throws {
+    func `a kernel is within a range of versions`(_ range: String, _ release: String, _ expected: Bool) throws {
         #expect(try #require(KernelRange(range)).contains(release) == expected)
         #expect(KernelRange(range)?.description == range)
     }
 
     @Test(arguments: ["", "-", "5-", "-5", "6-5", "5.1.2.3", "a", "5..1", "+5", "1-2-3", "999999"])
-    func `what are no versions are none`(_ text: String) {
+    func `invalid versions are refused`(_ text: String) {
         #expect(KernelRange(text) == nil)
     }
 
@@ -66,7 +66,7 @@ import Testing
     @Test(arguments: [
         "2026-13-01", "2026-02-29", "2026-00-10", "2026-01-00", "26-01-01", "2026/01/01", "2026-1-001", "",
     ])
-    func `what is no day is none`(_ text: String) {
+    func `an invalid day is refused`(_ text: String) {
         #expect(CalendarDate(text) == nil)
     }
 
@@ -82,14 +82,14 @@ import Testing
             ([1, 2, 3, 4, 5, 6], "usb:v8087p0032d0000", 6),
             ([1, 2, 3, 4, 5], "usb:v0BDAp8771d0200", 3), ([1, 2], "usb:v0BDAp8771d0200", 1), ([1, 3], nil, 1),
         ] as [(Set<Int>, String?, Int?)])
-    func `mSBC goes by the alternate setting that btusb would take`(
+    func `mSBC uses the alternate setting that btusb would choose`(
         _ settings: Set<Int>, _ modalias: String?, _ expected: Int?
     ) {
         let controller = QuirkSubject.Controller(modalias: modalias, alternateSettings: settings)
         #expect(controller.alternateSettingOfMSBC == expected)
     }
 
-    @Test func `each effect is read, written and acts, and each field of the quirks is reached`() throws {
+    @Test func `each effect is read, written and applied, and each field of the quirks is reached`() throws {
         let texts: [QuirkEffect.Key: String] = [
             .maskFeatures: "codec_negotiation, hf_indicators", .brokenCodecs: "msbc, lc3_swb",
             .noMicrophoneVolume: "yes",
@@ -119,11 +119,11 @@ import Testing
         (.audioDelayMilliseconds, "99999999999999999999"),
         (.appleName, "i Phone"), (.appleName, "i\"Phone"), (.softwareVolume, "2"),
     ])
-    func `a value that cannot act is not accepted`(_ key: QuirkEffect.Key, _ text: String) {
+    func `a value without effect is not accepted`(_ key: QuirkEffect.Key, _ text: String) {
         #expect(QuirkEffect(key, text) == nil)
     }
 
-    @Test func `the gain of the volume rises from silence to unchanged`() {
+    @Test func `the volume's gain rises from silence to unchanged`() {
         let gains = (-1...16).map { Quirks.softwareGain($0) }
         #expect(gains.first == 0 && gains[1] == 0 && gains[16] == 1 && gains.last == 1)
         #expect(zip(gains[1...16], gains[2...16]).allSatisfy { $0 < $1 })

@@ -5,7 +5,7 @@ import Testing
 @Suite struct QuirksDatabaseTests {
     private static let today = CalendarDate(unixSeconds: 1_795_000_000)  // 2026-11-18
 
-    /// A file as libinih would give it: heads in brackets, `key = value`.
+    /// A file in libinih's form: headers in brackets, `key = value`.
     private static func database(
         _ text: String, _ origin: QuirkRow.Origin = .shipped
     ) throws(QuirksError) -> QuirksDatabase {
@@ -42,7 +42,7 @@ import Testing
 
     private func names(_ matches: [QuirksExplanation.Match]) -> [String] { matches.map(\.row.name) }
 
-    @Test func `several rows apply, in the order of the file, and say why`() throws {
+    @Test func `several rows apply, in the order of the file, with their reasons`() throws {
         let database = try Self.database(
             Self.file(
                 Self.row("by-address", "address = 00:14:09, 00:06:F5\nsetUpSeconds = 30\nmaskFeatures = hf_indicators")
@@ -82,7 +82,7 @@ import Testing
         #expect(explanation.outcomes.map(\.sources) == Array(repeating: ["configuration"], count: 3))
     }
 
-    @Test func `a row that means the headset and does not apply is shown with what is missing`() throws {
+    @Test func `a row for the headset that does not apply is shown with the missing condition`() throws {
         let database = try Self.database(
             Self.file(
                 Self.row("alt", "name = AirPods\nalternateSetting = 1\nbrokenCodecs = msbc")
@@ -112,7 +112,7 @@ import Testing
         #expect(database.explain(Self.subject(1), on: Self.today).quirks == Quirks())
     }
 
-    @Test func `the name that an earlier version had for a key is understood, and noted`() throws {
+    @Test func `a key's earlier name is accepted and noted`() throws {
         let database = try Self.database(Self.file(Self.row("two", "address = 00\naudioDelayMs = 500")))
         #expect(database.rows.map(\.effects) == [[.audioDelayMilliseconds(500)]])
         let former = try #require(database.formerKeys.first)
@@ -180,7 +180,7 @@ import Testing
             (file("[quirk a]\nenabled = 2\n"), 5, "'2' is not accepted"),
             (file("[quirk a]\nreason = \(String(repeating: "x", count: 181))\n"), 5, "is empty or too long"),
         ] as [(String, Int?, String)])
-    func `what is not understood is refused with its line and what is accepted`(
+    func `an invalid entry is refused with its line and what is accepted`(
         _ text: String, _ line: Int?, _ problem: String
     ) throws {
         let error = try #require(throws: QuirksError.self) { try Self.database(text) }

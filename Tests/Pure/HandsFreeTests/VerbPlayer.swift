@@ -9,14 +9,14 @@ import TestSupport
 
 @testable import BTCallLab
 
-/// Plays a dialogue through `btcall-lab gateway`: this is the driver and the headset, at the other ends of real sockets.
+/// Plays a dialogue through `btcall-lab gateway`, as the driver and the headset at the other ends of real sockets.
 ///
-/// Both sides run on the control loop, so that what a step causes is complete when nothing is under way in the sockets.
+/// Both sides run on the control loop, so that a step's effects are complete when the sockets are idle.
 @ControlPlane
 final class VerbPlayer {
     enum Outcome: Sendable {
         case held
-        /// The protocol has no words for something in it, or it takes too long in real time.
+        /// The protocol cannot express part of it, or it takes too long in real time.
         case notPlayed(String)
         case mismatch(String)
     }
@@ -88,7 +88,7 @@ final class VerbPlayer {
 
     // MARK: - The dialogue
 
-    /// A tone has no reply in the protocol: what comes after its `done` comes with the tone.
+    /// A tone has no reply in the protocol: the actions after its `done` arrive with the tone.
     private static func merged(_ dialogue: Dialogue) throws -> [Dialogue.Step] {
         var steps: [Dialogue.Step] = []
         var isToneDue = false
@@ -152,7 +152,7 @@ final class VerbPlayer {
             case .failed(let error): say(#"{"op":"reply","id":\#(id),"ok":false,"cme":\#(error.code)}"#)
             }
         case .audioOpened(let codec):
-            // A link of the headset's is open as soon as it is accepted.
+            // A link of the headset is open as soon as it is accepted.
             guard let pending = audioRequest else { break }
             guard pending.codec == codec.word else { throw Self.notPlayed("a link with another codec") }
             audioRequest = nil
@@ -174,7 +174,7 @@ final class VerbPlayer {
                 await settle()
                 takeAll()
             } while isEstablished && ControlLoop.now < limit
-            // The audio link's end is the driver's business: in the dialogues it goes with the headset.
+            // The driver ends the audio link: in the dialogues it ends with the headset.
             got = got.filter { $0.kind != .link }
             heard = []
             say(#"{"op":"event","link":0,"event":\#(try VerbWords.network(dialogue))}"#)
@@ -207,7 +207,7 @@ final class VerbPlayer {
         control.write(Array((message + "\n").utf8))
     }
 
-    /// Until both sides have read all that is said.
+    /// Until both sides have read everything.
     private func settle() async {
         repeat {
             await ControlLoop.shared.sleep(for: .zero)
@@ -256,7 +256,7 @@ final class VerbPlayer {
 
     // MARK: - Comparison
 
-    /// Lines, requests and events each in their order: they come on two sockets.
+    /// Lines, requests and events each in their order, because they arrive on two sockets.
     private func compare(_ step: Dialogue.Step?) async throws {
         let expected = try (step?.outputs ?? []).compactMap { output throws(Stop) in
             guard output.kind != .fault else { throw Self.notPlayed("a fault") }

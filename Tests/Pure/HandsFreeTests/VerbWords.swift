@@ -3,9 +3,9 @@ import Foundation
 import HandsFree
 import Telephony
 
-/// Dialogues in the words of `btcall-lab gateway`'s protocol, and back.
+/// Translates dialogues to and from the protocol of `btcall-lab gateway`.
 enum VerbWords {
-    /// What the protocol cannot say.
+    /// Something that the protocol cannot express.
     struct Unspeakable: Error, CustomStringConvertible {
         let description: String
     }
@@ -63,7 +63,7 @@ enum VerbWords {
         ]
     }
 
-    /// nil for what there is no event for.
+    /// nil for inputs without an event.
     static func event(_ input: Dialogue.Input) -> String? {
         switch input {
         case .indicator(let indicator, let value) where !indicator.isMandatory:
@@ -82,7 +82,7 @@ enum VerbWords {
         }
     }
 
-    /// The indicators as they were at the start, to which a dialogue returns when its headset connects anew.
+    /// Initial indicators, restored when a dialogue's headset reconnects.
     static func network(_ dialogue: Dialogue) throws -> String {
         let values = try dialogue.configuration().indicators
         var members: [String: Any] = ["type": "set"]
@@ -92,7 +92,7 @@ enum VerbWords {
 
     // MARK: From the gateway
 
-    /// What a dialogue expects, as the protocol can tell it; nil for what it does not tell.
+    /// The protocol's form of an expectation; nil if it has none.
     static func expected(_ output: Dialogue.Output) -> Dialogue.Output? {
         let words = DialogueReader.words(output.text)
         let text: String?
@@ -110,7 +110,7 @@ enum VerbWords {
         return text.map { Dialogue.Output(kind: output.kind, text: $0) }
     }
 
-    /// A message of the gateway in the words of dialogues; nil for one that is not understood.
+    /// The dialogues' form of a gateway message; nil for an unknown one.
     static func output(_ message: [String: Any]) -> Dialogue.Output? {
         func number(_ key: String) -> Int? { message[key] as? Int }
         func word(_ key: String) -> String? { message[key] as? String }

@@ -4,7 +4,7 @@ import HeadsetPolicy
 import TestSupport
 import Testing
 
-/// Seeded random events: three headsets, the queue that they share, and an outside that answers late, wrong or both.
+/// Seeded random events: three headsets, their common queue, and an environment that answers late, wrongly or both.
 @Suite struct LinkCourseTests {
     @Test(arguments: randomCourses(200))
     func `random events keep the rules of one controller`(_ seed: Int) {
@@ -37,13 +37,13 @@ import Testing
     }
 }
 
-/// The rules that are checked after each event:
+/// Rules checked after each event:
 ///
 /// - one set-up at a time, and only with a granted turn;
 /// - never two links of one headset, nor a set-up beside a link of it;
 /// - the pause between a close and the next set-up;
 /// - each request ends as opened, failed or closed, within its deadline;
-/// - nothing is reported of a connection that is over; no fault of our own.
+/// - no report of a connection that has ended; no fault of our own.
 struct LinkWorld {
     private struct Connection {
         let address: BluetoothAddress
@@ -55,13 +55,13 @@ struct LinkWorld {
         var roomAt: Instant?
         /// The policy waits for its link until then.
         var promise: Instant?
-        /// It waits for the end of the link, or of its set-up, until then.
+        /// The policy waits for the end of the link, or of its set-up, until then.
         var closePromise: Instant?
         var isUp = false
         var closedAt: Instant?
     }
 
-    /// What the kernel works on.
+    /// Work in progress in the kernel.
     private struct Opening {
         let connection: Int
         let answerAt: Instant
@@ -79,7 +79,7 @@ struct LinkWorld {
     private var now = Instant(milliseconds: 1000)
     private var queue = LinkQueue(pause: .milliseconds(300))
     private var queueDeadline: Instant?
-    /// Each headset's present connection, and those before it.
+    /// Each headset's present connection, and earlier ones.
     private var connections: [Connection] = []
     private var present: [BluetoothAddress: Int] = [:]
     private var openings: [Opening] = []
@@ -107,7 +107,7 @@ struct LinkWorld {
 
     // MARK: Running
 
-    /// Lets time pass to the next thing that is due, or has something happen before.
+    /// Advances time to the next deadline, or triggers an earlier event.
     mutating func step() {
         let due = dueTimes.min()
         let pause = Duration.milliseconds(Int64(random.below(4) == 0 ? random.below(3000) : random.below(60)))
@@ -116,7 +116,7 @@ struct LinkWorld {
         check()
     }
 
-    /// Nothing happens any more: everything that was promised comes.
+    /// No new events: everything promised happens.
     mutating func settle() {
         for _ in 0..<2000 {
             guard let due = dueTimes.min() else { break }
@@ -155,7 +155,7 @@ struct LinkWorld {
                 feed(index, "room") { $0.roomMade(at: $1) }
             }
             if let time = connections[index].codecs.deadline, time <= now {
-                // The headset answers a proposal, now and then.
+                // Sometimes the headset answers a proposal.
                 if case .proposed(let codec, _, _) = connections[index].codecs.state, random.below(4) > 0 {
                     negotiate(index, connections[index].codecs.confirmed(Int(codec.rawValue), at: now).actions)
                 } else {
@@ -187,7 +187,7 @@ struct LinkWorld {
             carried.removeAll { $0.connection == link.connection && $0.endAt != nil }
             queue.closed(link.address, at: now)
             if case .closing = connections[link.connection].link.state { connections[link.connection].closedAt = now }
-            // As the shell: the end of an earlier link says nothing about the one that the engine has.
+            // As in the shell: the end of an earlier link does not concern the engine's present one.
             if carried.contains(where: { $0.address == link.address && $0.endAt == nil }) { continue }
             if present[link.address] == link.connection {
                 feed(link.connection, "ended") { $0.linkEnded(.requested, at: $1) }
@@ -226,7 +226,7 @@ struct LinkWorld {
         }
     }
 
-    /// As the policy: nothing is requested while something is on its way, but for a link that it has forgotten.
+    /// As the policy: no request while another is pending, except for a link that it has forgotten.
     private mutating func request(_ index: Int) {
         let connection = connections[index]
         let isClosing = connection.closePromise != nil

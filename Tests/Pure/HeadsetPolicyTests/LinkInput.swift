@@ -1,7 +1,7 @@
 import BluetoothTypes
 import HeadsetPolicy
 
-/// What can happen to a voice link, as a value.
+/// An input of a voice link, as a value.
 enum LinkInput: Hashable {
     case requested(attempt: Int)
     case closeRequested, roomMade, heard, silent, resumed, sessionEnded
@@ -44,7 +44,7 @@ enum LinkInput: Hashable {
 }
 
 extension VoiceLink {
-    /// The name of the state in the tables.
+    /// The state's name in the tables.
     var name: String {
         switch state {
         case .closed: "closed"

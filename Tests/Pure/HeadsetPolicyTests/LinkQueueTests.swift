@@ -37,7 +37,7 @@ import Testing
         return queue
     }
 
-    @Test func `who asks first is first`() {
+    @Test func `tickets are granted in the order of arrival`() {
         let queue = play([
             (0, .enter(Self.first, limit: 5000), [.grant(Self.first)]),
             (10, .enter(Self.second, limit: 5000), [.setDeadline(after(5010))]),
@@ -49,7 +49,7 @@ import Testing
         #expect(queue.state == .idle)
     }
 
-    @Test func `a headset whose link was closed has its pause, and keeps its turn meanwhile`() {
+    @Test func `a headset whose link has just closed waits for its pause, and keeps its turn`() {
         _ = play([
             (0, .closed(Self.first), []),
             (100, .enter(Self.first, limit: 5000), [.setDeadline(after(300))]),
@@ -60,7 +60,7 @@ import Testing
         ])
     }
 
-    @Test func `a second try waits for the pause and comes before others`() {
+    @Test func `a second try waits for the pause and precedes the others`() {
         _ = play([
             (0, .enter(Self.first, limit: 5000), [.grant(Self.first)]),
             (10, .enter(Self.second, limit: 5000), [.setDeadline(after(5010))]),
@@ -70,7 +70,7 @@ import Testing
         ])
     }
 
-    @Test func `a close during the pause does not make it longer`() {
+    @Test func `a close during the pause does not extend it`() {
         _ = play([
             (0, .closed(Self.first), []),
             (0, .enter(Self.first, limit: 5000), [.setDeadline(after(300))]),
@@ -79,7 +79,7 @@ import Testing
         ])
     }
 
-    @Test func `whose turn does not come in time is refused`() {
+    @Test func `a ticket whose turn does not come in time is refused`() {
         _ = play([
             (0, .enter(Self.first, limit: 5000), [.grant(Self.first)]),
             (10, .enter(Self.second, limit: 500), [.setDeadline(after(510))]),
@@ -91,7 +91,7 @@ import Testing
         ])
     }
 
-    @Test func `who withdraws before the turn is not granted one`() {
+    @Test func `a ticket withdrawn before its turn is not granted`() {
         _ = play([
             (0, .enter(Self.first, limit: 5000), [.grant(Self.first)]),
             (10, .enter(Self.second, limit: 5000), [.setDeadline(after(5010))]),
@@ -102,7 +102,7 @@ import Testing
         ])
     }
 
-    @Test func `who withdraws in the pause makes way`() {
+    @Test func `a ticket withdrawn during the pause makes way`() {
         _ = play([
             (0, .closed(Self.first), []),
             (0, .enter(Self.first, limit: 5000), [.setDeadline(after(300))]),
@@ -111,7 +111,7 @@ import Testing
         ])
     }
 
-    @Test func `the next connection of a headset waits until the set-up of the one before has ended`() {
+    @Test func `a headset's next connection waits until the previous set-up has ended`() {
         _ = play([
             (0, .enter(Self.first, limit: 5000), [.grant(Self.first)]),
             (10, .enter(Self.successor, limit: 5000), [.setDeadline(after(5010))]),
@@ -121,7 +121,7 @@ import Testing
         ])
     }
 
-    @Test func `asking twice and beginning out of turn are faults`() {
+    @Test func `asking twice and repeating out of turn are faults`() {
         _ = play([
             (0, .again(Self.first), [.fault("\(Self.first.address) begins again out of turn")]),
             (0, .enter(Self.first, limit: 5000), [.grant(Self.first)]),

@@ -2,7 +2,7 @@ import BluetoothTypes
 import HeadsetPolicy
 import Testing
 
-/// What can happen to a headset's A2DP stream, as a value.
+/// An input of a headset's A2DP stream, as a value.
 private enum Input: Hashable {
     case appeared, vanished, stopped
     case acquired, suspended, refused, cancelled, released
@@ -40,7 +40,7 @@ private enum Input: Hashable {
 }
 
 extension MediaLink {
-    /// The name of the state in the table.
+    /// The state's name in the table.
     var name: String {
         switch state {
         case .released: "released"
@@ -91,7 +91,7 @@ extension MediaLink {
         releasing  .          .          !        !        released .         .         .         .         .         .      !         .
         """
 
-    @Test func `every state answers every input as the table says`() throws {
+    @Test func `every state handles every input according to the table`() throws {
         let rows = Self.table.split(separator: "\n").dropFirst().map { $0.split(separator: " ").map { String($0) } }
         #expect(rows.map { $0[0] } == Self.ways.map(\.name))
         for row in rows {
@@ -121,7 +121,7 @@ extension MediaLink {
         }
     }
 
-    @Test func `calls are carried over the stream until the policy ends it`() {
+    @Test func `calls use the stream until the policy ends it`() {
         var link = MediaLink()
         play(
             &link,
@@ -136,7 +136,7 @@ extension MediaLink {
             ])
     }
 
-    @Test func `what is heard beside the calls makes way for the route, and comes back`() throws {
+    @Test func `playback beside the calls makes way for the route, and resumes`() throws {
         var link = try link("output")
         play(
             &link,
@@ -150,7 +150,7 @@ extension MediaLink {
         #expect(link.mayPlay)
     }
 
-    @Test func `a voice link keeps the rest back, also what is only just asked for`() throws {
+    @Test func `a voice link suspends playback beside the calls, also a request made just before`() throws {
         var link = MediaLink()
         play(
             &link,
@@ -166,7 +166,7 @@ extension MediaLink {
         #expect(!playing.mayPlay)
     }
 
-    @Test func `a headset that refuses what is heard beside the calls has a rest, each time a longer one`() {
+    @Test func `a headset that refuses playback beside the calls is retried after growing pauses`() {
         var link = MediaLink()
         _ = link.appeared()
         _ = link.setOutputWanted(true)
@@ -181,7 +181,7 @@ extension MediaLink {
         play(&link, [(now + 1, .appeared, [.acquire, .setDeadline(nil)])])
     }
 
-    @Test func `a headset that has played for long is not blamed for what it ended before`() throws {
+    @Test func `a long playback clears a headset's earlier refusals`() throws {
         var link = try link("output")
         play(
             &link,
@@ -196,7 +196,7 @@ extension MediaLink {
             ])
     }
 
-    @Test func `a route that ends by itself is reported after a farewell, unless the profile goes`() throws {
+    @Test func `a route that ends by itself is reported after a grace period, unless the profile goes`() throws {
         var link = try link("route")
         var leaving = link
         play(
@@ -214,7 +214,7 @@ extension MediaLink {
             ])
     }
 
-    @Test func `a stream that comes when its profile has gone is given back`() throws {
+    @Test func `a stream acquired after its profile has gone is released`() throws {
         for input in [Input.acquired, .suspended] {
             var link = try link("acquiring")
             _ = Input.vanished.apply(to: &link, at: after(1))

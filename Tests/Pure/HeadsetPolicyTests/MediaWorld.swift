@@ -2,12 +2,12 @@ import BluetoothTypes
 import HeadsetPolicy
 import TestSupport
 
-/// One headset's A2DP stream between bluetoothd, the policy and the engine, all of them at random. The rules:
+/// One headset's A2DP stream between bluetoothd, the policy and the engine, all of them random. The rules:
 ///
-/// - one call to bluetoothd at a time, and nothing is given back that the engine has;
-/// - one user at a time: nothing is heard beside the calls that the route or a voice link keeps away;
-/// - each request of the policy ends as opened, failed or closed, unless A2DP goes down, which says it all;
-/// - when nothing happens any more, there is what is wanted.
+/// - one call to bluetoothd at a time, and no release of a stream that the engine uses;
+/// - one user at a time: no playback beside the calls while the route or a voice link suspends it;
+/// - each request of the policy ends as opened, failed or closed, unless A2DP goes down, which implies the end;
+/// - without further events the requested state is reached.
 struct MediaWorld {
     private enum Call { case acquire, release }
 
@@ -59,7 +59,7 @@ struct MediaWorld {
         check()
     }
 
-    /// Everything that was promised comes.
+    /// Everything promised happens.
     mutating func settle() {
         for _ in 0..<50 {
             answer()
@@ -108,7 +108,7 @@ struct MediaWorld {
     }
 
     private mutating func leave() {
-        // The engine lets go of what may not play any more, and of what was ended.
+        // The engine releases streams that may no longer play, and ended ones.
         guard let now = user, isEnding || now == .output && !link.mayPlay else { return }
         user = nil
         isEnding = false

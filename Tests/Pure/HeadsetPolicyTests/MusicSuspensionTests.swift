@@ -17,7 +17,7 @@ import Testing
         return machine
     }
 
-    @Test func `music stops before the link and comes back two seconds after the last call`() {
+    @Test func `music stops before the link opens and resumes two seconds after the last call`() {
         var machine = makeSuspension()
         #expect(machine.callsChanged(true, at: at(500)) == [])
         #expect(machine.callsChanged(false, at: at(1_000)) == [.setDeadline(at(3_000))])
@@ -27,19 +27,19 @@ import Testing
         #expect(machine.deadlineReached(at: at(4_000)) == [])
     }
 
-    @Test func `a call that follows soon does not bounce it`() {
+    @Test func `a call that follows soon does not resume and stop it again`() {
         var machine = makeSuspension()
         #expect(machine.callsChanged(false, at: at(1_000)) == [.setDeadline(at(3_000))])
         #expect(machine.callsChanged(true, at: at(2_999)) == [.setDeadline(nil)])
         #expect(machine.linkOpening(first, hasCalls: true, at: at(3_100)) == [])
         #expect(machine.deadlineReached(at: at(9_000)) == [])
         #expect(machine.callsChanged(false, at: at(10_000)) == [.setDeadline(at(12_000))])
-        // The link is asked for before the call is told of.
+        // The link is requested before the call is reported.
         #expect(machine.linkOpening(first, hasCalls: true, at: at(11_000)) == [.setDeadline(nil)])
         #expect(machine.callsChanged(true, at: at(11_000)) == [])
     }
 
-    @Test func `a second headset is suspended as well, and players that were started since are left alone`() {
+    @Test func `a second headset is suspended as well, and players started since then are left alone`() {
         var machine = makeSuspension()
         #expect(machine.linkOpening(first, hasCalls: true, at: at(10)) == [])
         #expect(machine.linkOpening(second, hasCalls: true, at: at(20)) == [.suspend(second)])
@@ -50,7 +50,7 @@ import Testing
             ])
     }
 
-    @Test func `the policy may give headsets back one by one`() {
+    @Test func `the policy may return headsets to their music one by one`() {
         var machine = makeSuspension()
         #expect(machine.restoreDue(first) == [])
         #expect(machine.linkOpening(second, hasCalls: true, at: at(20)) == [.suspend(second)])
@@ -61,7 +61,7 @@ import Testing
         #expect(machine.restoreDue(first) == [])
     }
 
-    @Test func `a link whose call is over already is suspended for the delay alone`() {
+    @Test func `a link whose call has already ended is suspended for the delay only`() {
         var machine = MusicSuspension(delay: .seconds(2))
         #expect(
             machine.linkOpening(first, hasCalls: false, at: at(100)) == [
@@ -69,14 +69,14 @@ import Testing
             ])
     }
 
-    @Test func `at the end everything is given back at once`() {
+    @Test func `at the end all music resumes at once`() {
         var machine = makeSuspension()
         #expect(machine.end() == [.setDeadline(nil), .restore(first), .resumePlayers])
         #expect(machine.end() == [])
     }
 
     @Test(arguments: 1...20)
-    func `in any course everything is suspended once and restored once, and never in a call`(seed: UInt64) {
+    func `in any course all music is suspended once and resumed once, and never during a call`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var machine = MusicSuspension(delay: .milliseconds(200))
         var (hasCalls, isPaused) = (false, false)
@@ -113,7 +113,7 @@ import Testing
                 case .setDeadline: break
                 }
             }
-            // Without calls there is an end to it.
+            // It ends without calls.
             #expect(hasCalls || !isPaused || due != nil)
         }
     }

@@ -27,7 +27,7 @@ import Testing
         return window
     }
 
-    /// What is not for the log.
+    /// Actions except log lines.
     private func acts(_ actions: [PairingWindow.Action]) -> [PairingWindow.Action] {
         actions.filter { if case .audit = $0 { false } else { true } }
     }
@@ -37,7 +37,7 @@ import Testing
         return nil
     }
 
-    @Test func `an allowed headset that is found is paired, trusted and connected, and that ends the window`() throws {
+    @Test func `an allowed headset in range is paired, trusted and connected, which ends the window`() throws {
         var window = try makeWindow()
         #expect(acts(window.update([], hasCall: false, at: at(100))) == [.setDeadline(at(60_000))])
         #expect(
@@ -52,7 +52,7 @@ import Testing
         #expect(window.state == .closed)
     }
 
-    @Test func `whoever is not on the list, no audio device or paired already is not paired`() throws {
+    @Test func `a device that is not listed, not an audio device or already paired is not paired`() throws {
         var window = try makeWindow(["Jabra*"])
         let others = [
             device(name: "Plantronics"), device(Self.second, name: nil), device(isAudio: false), device(isAudio: nil),
@@ -75,7 +75,7 @@ import Testing
         #expect(acts(window.deadlineReached(at: at(5_000))) == [.stopDiscovery, .pair(Self.second, number: 1)])
     }
 
-    @Test func `a device that fails is tried three times, with a pause; then a window for it alone has failed`() throws
+    @Test func `a failing device is tried three times, with pauses; then a window for it alone has failed`() throws
     {
         var window = try makeWindow()
         _ = window.update([device()], hasCall: false, at: at(1_000))
@@ -92,7 +92,7 @@ import Testing
         #expect(window.state == .closed)
     }
 
-    @Test func `the time is over: the window ends with the last failure as the reason`() throws {
+    @Test func `at its deadline the window ends with the last failure as the reason`() throws {
         var window = try makeWindow(["Jabra*"])
         #expect(
             finished(window.deadlineReached(at: at(60_000)))
@@ -106,14 +106,14 @@ import Testing
         #expect(finished(end) == .init(address: Self.first, outcome: .timedOut, reason: "no answer"))
     }
 
-    @Test func `a pairing that is under way when the time is over is finished`() throws {
+    @Test func `a pairing in progress at the deadline is completed`() throws {
         var window = try makeWindow()
         _ = window.update([device()], hasCall: false, at: at(59_000))
         #expect(window.deadlineReached(at: at(60_000)) == [])
         #expect(acts(window.answered(1, .done, at: at(61_000))) == [.trust(Self.first, number: 2)])
     }
 
-    @Test func `a call ends the search and not the window, and nobody is paged meanwhile`() throws {
+    @Test func `a call ends the search but not the window, and no device is paged during it`() throws {
         var window = try makeWindow()
         #expect(acts(window.update([], hasCall: true, at: at(1_000))) == [.stopDiscovery, .setDeadline(at(60_000))])
         #expect(acts(window.update([device()], hasCall: true, at: at(2_000))) == [.setDeadline(at(60_000))])
@@ -121,7 +121,7 @@ import Testing
         #expect(acts(window.update([], hasCall: false, at: at(3_000))) == [.startDiscovery, .setDeadline(at(60_000))])
     }
 
-    @Test func `a headset on the list may begin by itself, during a call as well`() throws {
+    @Test func `a listed headset may begin the pairing, during a call as well`() throws {
         var window = try makeWindow()
         let seen = device(rssi: nil, isAudio: nil)
         _ = window.update([seen], hasCall: true, at: at(1_000))
@@ -133,7 +133,7 @@ import Testing
         #expect(finished(window.answered(2, .failed("busy"), at: at(2_200)))?.reason == "not connected: busy")
     }
 
-    @Test func `one that has begun by itself is not paired with from here at the same time`() throws {
+    @Test func `a device that has begun the pairing is not paired from this side at the same time`() throws {
         var window = try makeWindow()
         #expect(window.asked(Self.first, .authorization, at: at(1_000)).answer == .accept)
         #expect(acts(window.update([device()], hasCall: false, at: at(1_100))) == [.setDeadline(at(6_000))])
@@ -141,7 +141,7 @@ import Testing
     }
 
     /// The kernel pairs two sides without a display, and asks nobody.
-    @Test func `the bond of one that is paired and not on the list is taken back, once`() throws {
+    @Test func `the bond of a device that is paired but not listed is removed, once`() throws {
         var window = try makeWindow(["\(Self.second)"])
         let stranger = device(isPaired: true)
         let actions = window.update([stranger], hasCall: false, at: at(1_000))
@@ -150,7 +150,7 @@ import Testing
         #expect(acts(window.update([stranger], hasCall: false, at: at(1_100))) == [.setDeadline(at(60_000))])
     }
 
-    @Test func `so is that of one that is paired while another is being paired`() throws {
+    @Test func `so is that of a device paired while another is being paired`() throws {
         var window = try makeWindow()
         _ = window.update([device()], hasCall: false, at: at(1_000))
         #expect(window.state == .pairing)
@@ -193,7 +193,7 @@ import Testing
         #expect(window.asked(Self.first, .pin, at: at(0)).answer == .pin("0000"))
     }
 
-    @Test func `while one is paired nobody else may`() throws {
+    @Test func `while a device is being paired no other may`() throws {
         var window = try makeWindow(["*"])
         _ = window.update([device()], hasCall: false, at: at(1_000))
         #expect(window.state == .pairing)
@@ -204,7 +204,7 @@ import Testing
         #expect(reason == "Jabra 45 (\(Self.first)) is being paired")
     }
 
-    @Test func `a device that asks again and again fills the log only so far`() throws {
+    @Test func `a device that keeps asking fills the log only up to a limit`() throws {
         var window = try makeWindow()
         let lines = (0..<200).reduce(0) { count, _ in
             count + window.asked(Self.second, .authorization, at: at(0)).actions.count
@@ -212,7 +212,7 @@ import Testing
         #expect(lines == PairingWindow.mostRefusals)
     }
 
-    @Test func `closing gives up the pairing, and what comes of it afterwards does not count`() throws {
+    @Test func `closing cancels the pairing, and its later outcome is ignored`() throws {
         var window = try makeWindow()
         _ = window.update([device()], hasCall: false, at: at(1_000))
         let actions = window.close(by: "somebody", at: at(1_500))
@@ -225,7 +225,7 @@ import Testing
         #expect(window.close(by: "somebody", at: at(2_000)) == [])
     }
 
-    @Test func `bluetoothd goes: the window has failed, and a search is over`() throws {
+    @Test func `when bluetoothd disappears the window has failed, and a search ends`() throws {
         var window = try makeWindow()
         _ = window.scan(for: .seconds(600), by: "a test", at: at(10))
         let actions = window.lost("bluetoothd has left the bus", at: at(1_000))
@@ -233,7 +233,7 @@ import Testing
         #expect(!window.isSearching)
     }
 
-    @Test func `a search goes on beside a window and without one, and is not begun again at once after a failure`()
+    @Test func `a search runs with and without a window, and is not restarted at once after a failure`()
         throws
     {
         var window = PairingWindow()
@@ -251,7 +251,7 @@ import Testing
         arguments: [
             (["00:00:5E:00:53:01"], nil), (["Jabra*", "?"], "0000"), ([String](), "1234567890123456"),
         ] as [([String], String?)])
-    func `rules that can be are taken`(allow: [String], pin: String?) throws {
+    func `valid rules are accepted`(allow: [String], pin: String?) throws {
         #expect(try PairingRules(allow: allow, pin: pin).allowed.count == allow.count)
     }
 
@@ -261,12 +261,12 @@ import Testing
             (Array(repeating: "a", count: 33), nil), ([String](), ""), ([String](), "12345678901234567"),
             ([String](), "12 34"), ([String](), "ä"),
         ] as [([String], String?)])
-    func `rules that cannot be are refused with what is accepted`(allow: [String], pin: String?) throws {
+    func `invalid rules are refused with what is accepted`(allow: [String], pin: String?) throws {
         let error = #expect(throws: PairingRules.Refusal.self) { try PairingRules(allow: allow, pin: pin) }
         #expect(error?.description.contains("accepted: ") == true)
     }
 
-    @Test func `whatever comes in whatever order, the window closes in time, and every search that begins ends`() throws
+    @Test func `in any order of inputs the window closes in time, and every search that begins ends`() throws
     {
         for seed in 0..<200 {
             var random = SeededGenerator(seed: UInt64(seed))
@@ -314,7 +314,7 @@ import Testing
                     #expect(!hasCall || !searching)
                 }
             }
-            // All is answered, nothing new comes.
+            // All is answered, without new input.
             take(window.update([], hasCall: false, at: at(now)))
             while let number = pending.popLast() { take(window.answered(number, .failed("no"), at: at(now))) }
             take(window.answered(asked, .failed("no"), at: at(now)))

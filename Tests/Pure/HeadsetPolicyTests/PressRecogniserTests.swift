@@ -13,7 +13,7 @@ import Testing
         PressRecogniser.Press(address ?? here, key, press)
     }
 
-    @Test func `A key whose double press means nothing is short at once, however often`() {
+    @Test func `A key without a function for double presses is short at once, however often`() {
         var presses = PressRecogniser(doubles: [.next])
         for _ in 0..<3 {
             #expect(presses.pressed(.play, at: here, now: start) == [press(.play, .short)])
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `Two presses within the time are a double one, later ones are two short ones`() {
+    @Test func `Two presses within the time are a double press, later ones are two short ones`() {
         var presses = PressRecogniser(doubles: [.play])
         let last = start.advanced(by: PressRecogniser.doubleInterval - .milliseconds(1))
         #expect(presses.pressed(.play, at: here, now: start).isEmpty)
@@ -29,7 +29,7 @@ import Testing
         #expect(presses.deadlineReached(at: last).isEmpty)
         #expect(presses.pressed(.play, at: here, now: last) == [press(.play, .double)])
         #expect(presses.deadline == nil)
-        // A third one begins anew.
+        // A third press starts a new wait.
         #expect(presses.pressed(.play, at: here, now: last).isEmpty)
         let late = last.advanced(by: PressRecogniser.doubleInterval)
         #expect(presses.pressed(.play, at: here, now: late) == [press(.play, .short)])

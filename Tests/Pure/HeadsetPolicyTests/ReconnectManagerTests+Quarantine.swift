@@ -4,7 +4,7 @@ import Testing
 
 /// Headsets that come and go.
 extension ReconnectManagerTests {
-    /// Lost and back again, each `seconds` after the one before, five times.
+    /// Lost and back, each `seconds` after the previous time, five times.
     func flapping(every seconds: Double, _ reason: DisconnectionReason = .timeout) -> ReconnectWorld {
         var world = ReconnectWorld(settings())
         for number in 1...5 {
@@ -16,7 +16,7 @@ extension ReconnectManagerTests {
         return world
     }
 
-    @Test func `one that is lost five times in two minutes is left alone for a while, then paged again`() {
+    @Test func `a headset lost five times in two minutes is left alone for a while, then paged again`() {
         var world = flapping(every: 4)
         #expect(world.contains(.quarantine(Self.first, losses: 5, until: at(320))))
         #expect(world.manager.standing(of: Self.first) == .quarantined)
@@ -28,20 +28,20 @@ extension ReconnectManagerTests {
         #expect(world.memories[Self.first]?.quarantine == nil)
     }
 
-    @Test func `losses that are further apart do not count together`() {
+    @Test func `losses further apart do not count together`() {
         let world = flapping(every: 31)
         #expect(world.manager.standing(of: Self.first) == .waiting)
         #expect(!world.done.contains { if case .quarantine = $0 { true } else { false } })
     }
 
-    @Test func `one that says good-bye again and again is told of as well`() {
+    @Test func `a headset that keeps disconnecting itself raises the alarm as well`() {
         var world = flapping(every: 4, .remote)
         #expect(world.contains(.quarantine(Self.first, losses: 5, until: at(320))))
         world.pass(until: at(1000))
         #expect(world.contains(.release(Self.first)) && world.pages.isEmpty)
     }
 
-    @Test func `quarantine ends when it connects by itself and stays, and goes on when it does not`() {
+    @Test func `quarantine ends when the headset connects and stays, and continues when it does not`() {
         var world = flapping(every: 4)
         world.pass(until: at(100))
         world.set(Self.first, .up)
@@ -61,7 +61,7 @@ extension ReconnectManagerTests {
         #expect(world.pages == [Self.first])
     }
 
-    @Test func `quarantine goes on after a restart of the daemon, and is told again`() {
+    @Test func `quarantine continues after a restart of the daemon, and is reported again`() {
         let memories = flapping(every: 4).memories
         var world = ReconnectWorld(settings(), memories: memories)
         world.now = at(50)

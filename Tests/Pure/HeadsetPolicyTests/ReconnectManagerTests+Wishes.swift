@@ -2,10 +2,10 @@ import BluetoothTypes
 import HeadsetPolicy
 import Testing
 
-/// Who ended a connection, and what that says of the next one.
+/// Who ended a connection, and the consequences for the next one.
 extension ReconnectManagerTests {
     @Test(arguments: [true, false])
-    func `one whose link is ended to free the controller is paged like one that was lost`(isTold: Bool) {
+    func `a headset disconnected to free the controller is paged like a lost one`(isTold: Bool) {
         var world = ReconnectWorld(settings())
         world.set(Self.first, .up)
         world.pass(until: at(100))
@@ -18,7 +18,7 @@ extension ReconnectManagerTests {
         #expect(world.manager.standing(of: Self.first) == .waiting)
         world.pass(until: at(107))
         #expect(world.pages == [Self.first])
-        // The next end is somebody's again.
+        // The next end is intended again.
         world.set(Self.first, .up)
         world.answer(.done)
         world.pass(until: at(120))
@@ -29,8 +29,8 @@ extension ReconnectManagerTests {
     }
 
     @Test(arguments: [true, false])
-    func `one that somebody disconnected stays away until it connects, also over restarts and adapters`(isTold: Bool) {
-        // A profile is told of it, or the kernel says who it was.
+    func `a headset that somebody disconnected stays away until it connects, over restarts and adapters`(isTold: Bool) {
+        // A profile reports it, or the kernel names the side.
         var world = ReconnectWorld(settings())
         world.set(Self.first, .up, hasVoice: isTold)
         world.pass(until: at(100))
@@ -52,7 +52,7 @@ extension ReconnectManagerTests {
         next.set(Self.first, .away)
         next.pass(until: at(6000))
         #expect(next.pages.isEmpty && next.manager.standing(of: Self.first) == .leftAlone)
-        // It connects by itself: known again.
+        // It connects: known again.
         next.set(Self.first, .up)
         #expect(next.memories[Self.first]?.left == nil)
         next.say(.timeout, Self.first)
@@ -61,12 +61,12 @@ extension ReconnectManagerTests {
         #expect(next.pages == [Self.first])
     }
 
-    @Test func `one that said good-bye is waited for, and paged after the adapter was away`() {
+    @Test func `a headset that disconnected itself is waited for, and paged after the adapter was away`() {
         var world = lost(.remote)
         #expect(world.contains(.leave(Self.first, .byHeadset)))
         world.pass(until: at(5000))
         #expect(world.pages.isEmpty && world.manager.standing(of: Self.first) == .leftAlone)
-        // The daemon alone is started again: not so.
+        // Not when only the daemon was restarted.
         var next = ReconnectWorld(settings(), memories: world.memories)
         next.set(Self.first, .away)
         next.pass(until: at(100))
@@ -78,7 +78,7 @@ extension ReconnectManagerTests {
         #expect(next.pages == [Self.first] && next.memories[Self.first]?.left == nil)
     }
 
-    @Test func `a link that the kernel ends because nobody uses it any more is nobody's wish here`() {
+    @Test func `an unused link that the kernel ends was not disconnected by hand`() {
         var world = lost(.local)
         #expect(world.contains(.leave(Self.first, .byHeadset)))
         world.remove(Self.first)
@@ -87,7 +87,7 @@ extension ReconnectManagerTests {
         #expect(world.pages == [Self.first])
     }
 
-    @Test func `the reason may come after the loss, also while it is paged`() {
+    @Test func `the reason may arrive after the loss, also while the headset is paged`() {
         var world = lost(nil)
         world.pass(until: at(101))
         world.say(.remote, Self.first)
@@ -104,7 +104,7 @@ extension ReconnectManagerTests {
         #expect(paged.pages.count == 1)
     }
 
-    @Test func `a reason that comes much later, or was that of an earlier loss, says nothing`() {
+    @Test func `a reason that arrives much later, or belongs to an earlier loss, is ignored`() {
         var world = lost(nil)
         world.pass(until: at(105.1))
         world.say(.local, Self.first)
@@ -118,7 +118,7 @@ extension ReconnectManagerTests {
         #expect(again.memories[Self.first]?.left == nil)
     }
 
-    @Test func `an adapter that is switched off, a bluetoothd that stops, is no wish`() {
+    @Test func `an adapter that is switched off, or a bluetoothd that stops, disconnects nothing by hand`() {
         for isTold in [true, false] {
             var world = ReconnectWorld(settings())
             world.set(Self.first, .up)
@@ -136,7 +136,7 @@ extension ReconnectManagerTests {
         }
     }
 
-    @Test func `an adapter that goes later does not undo a wish`() {
+    @Test func `an adapter that disappears later does not undo an intended disconnection`() {
         var world = ReconnectWorld(settings())
         world.set(Self.first, .up)
         world.dismiss(Self.first)
@@ -146,7 +146,7 @@ extension ReconnectManagerTests {
         #expect(world.memories[Self.first]?.left == .byHand)
     }
 
-    @Test func `connections that end while nothing is served here tell no wishes`() {
+    @Test func `connections that end while nothing is served here show no intention`() {
         var world = ReconnectWorld(settings())
         world.set(Self.first, .up)
         world.isActive = false
@@ -160,7 +160,7 @@ extension ReconnectManagerTests {
         #expect(world.pages == [Self.first])
     }
 
-    @Test func `the end of a link that no profile was up on, as of pairing, tells no wishes`() {
+    @Test func `the end of a link without a profile, as after pairing, shows no intention`() {
         var world = ReconnectWorld(settings())
         world.set(Self.first, .linked)
         world.say(.local, Self.first)

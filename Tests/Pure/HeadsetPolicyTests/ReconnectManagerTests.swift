@@ -32,7 +32,7 @@ import Testing
         return world
     }
 
-    /// The times at which a headset that never answers is paged.
+    /// Times at which a headset that never answers is paged.
     private func times(_ world: inout ReconnectWorld, until end: Double) -> [Double] {
         var times: [Double] = []
         while let next = world.deadline, next <= at(end) {
@@ -47,9 +47,9 @@ import Testing
         return times
     }
 
-    // MARK: Coming back
+    // MARK: Paging lost headsets
 
-    @Test func `after the start known headsets are paged, not before the first wait`() {
+    @Test func `after the start known headsets are paged, not before the first interval`() {
         var world = ReconnectWorld(settings())
         world.set(Self.first, .away)
         #expect(world.manager.standing(of: Self.first) == .waiting)
@@ -77,16 +77,16 @@ import Testing
         #expect(world.pages == [Self.first])
     }
 
-    @Test func `the waits double up to the longest`() {
+    @Test func `the intervals double up to the longest`() {
         var world = lost(.timeout)
-        // Each from the answer, 5 s after the page.
+        // Counted from the answer, 5 s after the page.
         #expect(
             times(&world, until: 1500) == [105, 120, 145, 190, 275, 440, 745, 1050, 1355])
         let attempts = world.done.compactMap { if case .page(_, _, let attempt) = $0 { attempt } else { nil } }
         #expect(attempts == Array(1...9))
     }
 
-    @Test func `success ends the waits, so that the next loss is followed by the first one`() {
+    @Test func `success resets the intervals, so that the next loss begins with the first one`() {
         var world = lost(.timeout)
         _ = times(&world, until: 300)
         world.set(Self.first, .up)
@@ -97,7 +97,7 @@ import Testing
         #expect(world.now == at(1005) && world.pages.count == 6)
     }
 
-    @Test func `an adapter that is back, and a daemon that serves again, begin the waits anew`() {
+    @Test func `an adapter that returns, and a daemon that serves again, reset the intervals`() {
         for isAdapter in [true, false] {
             var world = lost(.timeout)
             #expect(times(&world, until: 500).count == 6)
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `a headset that tries by itself begins the waits anew`() {
+    @Test func `a headset that tries to connect resets the intervals`() {
         var world = lost(.timeout)
         _ = times(&world, until: 500)
         world.set(Self.first, .linked)
@@ -125,7 +125,7 @@ import Testing
         #expect(times(&world, until: 540) == [505, 520])
     }
 
-    @Test func `what somebody else is connecting, or could not be tried, is no attempt`() {
+    @Test func `a page that another program makes, or that could not be made, is no attempt`() {
         var world = lost(.timeout)
         world.pass(until: at(105))
         world.answer(.inProgress)
@@ -136,7 +136,7 @@ import Testing
         #expect(world.done.last == .page(Self.first, number: 3, attempt: 1))
     }
 
-    @Test func `one whose pairing is void is paged as seldom as can be`() {
+    @Test func `a headset whose pairing is void is paged at the longest interval`() {
         var world = lost(.timeout)
         world.pass(until: at(105))
         world.answer(.notPaired)
@@ -148,7 +148,7 @@ import Testing
 
     // MARK: One at a time, in order
 
-    @Test func `the list comes first, then the one that was used last, then the address`() {
+    @Test func `the list comes first, then the most recently used, then the address`() {
         var world = ReconnectWorld(
             settings(order: [Self.third]),
             memories: [Self.first: .init(used: 3), Self.second: .init(used: 7), Self.third: .init(used: 1)])
@@ -167,7 +167,7 @@ import Testing
         #expect(fresh.pages == [Self.first])
     }
 
-    @Test func `one is paged at a time, with a pause after it in which others are heard`() {
+    @Test func `one headset is paged at a time, with a pause after it in which others can page us`() {
         var world = ReconnectWorld(settings())
         world.facts = [Self.first: .init(Self.first, .away), Self.second: .init(Self.second, .away)]
         world.update()
@@ -178,14 +178,14 @@ import Testing
         #expect(world.pages.count == 1)
         world.pass(until: at(11))
         #expect(world.pages == [Self.first, Self.second])
-        // An answer to an earlier page is none to this one.
+        // An answer to an earlier page does not count for this one.
         world.done.removeAll { if case .page(Self.second, _, _) = $0 { true } else { false } }
         world.answer(.failed)
         world.pass(until: at(30))
         #expect(world.manager.standing(of: Self.second) == .paging)
     }
 
-    @Test func `who was used last is kept, and written only when it is another`() {
+    @Test func `the most recently used headset is stored, and written only when it changes`() {
         var world = ReconnectWorld(settings())
         world.set(Self.first, .up)
         #expect(world.memories == [Self.first: .init(used: 1)])
@@ -202,7 +202,7 @@ import Testing
 
     // MARK: Calls
 
-    @Test func `nothing is paged while there is a call or a link is set up, and a moment after it`() {
+    @Test func `nothing is paged during a call or a link's set-up, or shortly after it`() {
         var world = lost(.timeout)
         world.setBusy(true)
         world.pass(until: at(1000))
@@ -215,7 +215,7 @@ import Testing
         #expect(world.pages == [Self.first])
     }
 
-    @Test func `a page that is under way when a call comes is given up, and does not count`() {
+    @Test func `a page in progress when a call begins is cancelled, and does not count`() {
         var world = lost(.timeout)
         world.pass(until: at(106))
         world.setBusy(true)
@@ -230,7 +230,7 @@ import Testing
         #expect(world.done.last == .page(Self.first, number: 2, attempt: 1))
     }
 
-    @Test func `nothing is paged while another headset's link is negotiated`() {
+    @Test func `nothing is paged while another headset's link is being set up`() {
         var world = lost(.timeout)
         world.set(Self.second, .linked)
         world.pass(until: at(107))
@@ -242,7 +242,7 @@ import Testing
         #expect(world.pages == [Self.first])
     }
 
-    @Test func `a link that no profile comes up on is waited for ten seconds`() {
+    @Test func `a link without a profile is waited for ten seconds`() {
         var world = lost(.timeout)
         world.set(Self.second, .linked)
         world.pass(until: at(109.9))
@@ -252,7 +252,7 @@ import Testing
     }
 
     @Test(arguments: [ReconnectManager.Presence.linked, .comingUp, .up])
-    func `a page is not given up for a call once its headset has connected`(_ presence: ReconnectManager.Presence) {
+    func `a page is not cancelled for a call once its headset has connected`(_ presence: ReconnectManager.Presence) {
         var world = lost(.timeout)
         world.pass(until: at(110))
         #expect(world.pages == [Self.first])
@@ -265,7 +265,7 @@ import Testing
         #expect(world.manager.standing(of: Self.first) == .none && world.memories[Self.first]?.left == nil)
     }
 
-    // MARK: Others
+    // MARK: Other cases
 
     @Test func `it is switched off and on`() {
         var world = lost(.timeout, settings: settings(isOn: false))
@@ -278,7 +278,7 @@ import Testing
         #expect(world.cancels == 1)
     }
 
-    @Test func `one that is unpaired is forgotten, and its page given up`() {
+    @Test func `an unpaired headset is forgotten, and its page cancelled`() {
         var world = flapping(every: 4)
         #expect(world.manager.forget(Self.first, at: world.now) == [.release(Self.first), .keep])
         #expect(world.manager.memories.isEmpty)
@@ -288,7 +288,7 @@ import Testing
         #expect(paged.manager.forget(Self.first, at: at(107)).isEmpty)
     }
 
-    @Test func `random courses never page two at once, in a call, or one that is left alone`() {
+    @Test func `random courses never page two at once, during a call, or one that is left alone`() {
         var random = SeededGenerator(seed: 20_261_123)
         let addresses = [Self.first, Self.second, Self.third]
         let reasons: [DisconnectionReason] = [.timeout, .local, .remote, .unknown, .authentication, .suspend]

@@ -2,7 +2,7 @@ import BluetoothTypes
 import HeadsetPolicy
 import Testing
 
-/// A manager in a world whose time a test moves: deadlines are kept, pages are answered when the test says so.
+/// A manager in a world whose time a test advances: deadlines are kept, pages are answered by the test.
 struct ReconnectWorld {
     var manager: ReconnectManager
     var now = Instant.zero
@@ -10,7 +10,7 @@ struct ReconnectWorld {
     var isActive = true
     var isBusy = false
     var deadline: Instant?
-    /// What was done, without deadlines.
+    /// Actions without deadlines.
     var done: [ReconnectManager.Action] = []
     var memories: [BluetoothAddress: ReconnectManager.Memory] = [:]
 
@@ -66,7 +66,7 @@ struct ReconnectWorld {
 
     mutating func follow(_ settings: ReconnectManager.Settings) { take(manager.follow(settings, at: now)) }
 
-    /// Lets time pass, deadline by deadline.
+    /// Advances time, deadline by deadline.
     mutating func pass(until end: Instant) {
         var steps = 0
         while let next = deadline, next <= end, steps < 10_000 {
@@ -78,7 +78,7 @@ struct ReconnectWorld {
         now = end
     }
 
-    /// The headsets that were paged, in order.
+    /// Paged headsets, in order.
     var pages: [BluetoothAddress] {
         done.compactMap { if case .page(let address, _, _) = $0 { address } else { nil } }
     }

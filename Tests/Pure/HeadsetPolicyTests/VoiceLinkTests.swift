@@ -5,7 +5,7 @@ import Testing
 @Suite struct VoiceLinkTests {
     private static let start = Instant(milliseconds: 1000)
 
-    /// How each state is reached, in the shortest way.
+    /// Shortest way to each state.
     private static let ways: [(name: String, inputs: [LinkInput])] = [
         ("closed", []),
         ("silence", [.silent, .requested(attempt: 1)]),
@@ -67,7 +67,7 @@ import Testing
         over      .         .         .        .     .        .       .       .          .       .       .        !        !        !       .      .         .
         """
 
-    @Test func `every state answers every input as the table says`() throws {
+    @Test func `every state handles every input according to the table`() throws {
         let rows = Self.table.split(separator: "\n").dropFirst().map { $0.split(separator: " ").map { String($0) } }
         #expect(rows.map { $0[0] } == Self.ways.map(\.name))
         for row in rows {
@@ -84,7 +84,7 @@ import Testing
 
     private func after(_ milliseconds: Int64) -> Instant { Self.start.advanced(by: .milliseconds(milliseconds)) }
 
-    /// Inputs and the actions that each has to have.
+    /// Inputs and the expected actions of each.
     private func play(
         _ link: inout VoiceLink, _ steps: [(at: Int64, input: LinkInput, actions: [VoiceLink.Action])]
     ) {
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `a request is carried through music, codec, queue, kernel and first packet`() {
+    @Test func `a request passes through music, codec, queue, kernel and first packet`() {
         var link = VoiceLink()
         play(
             &link,
@@ -137,7 +137,7 @@ import Testing
             ])
     }
 
-    @Test func `a link on which nothing comes in is opened once more after the pause`() throws {
+    @Test func `a link without packets is opened once more after the pause`() throws {
         var link = try link("awaiting")
         play(
             &link,
@@ -162,7 +162,7 @@ import Testing
             ])
     }
 
-    @Test func `a link that the headset opens is tried once`() {
+    @Test func `a link opened by the headset is tried once`() {
         var link = VoiceLink()
         play(
             &link,
@@ -181,7 +181,7 @@ import Testing
         #expect(link.state == .closed)
     }
 
-    @Test func `a headset that is quicker fulfils the request`() throws {
+    @Test func `a link that the headset opens first fulfils the request`() throws {
         for state in ["music", "silence", "agreeing"] {
             var link = try link(state)
             for input in [LinkInput.accept(.cvsd), .turnCame, .linkCame] { _ = input.apply(to: &link, at: after(1)) }
@@ -195,12 +195,12 @@ import Testing
         #expect(LinkInput.firstPacket.apply(to: &own, at: after(4)).contains(.report(.opened(.cvsd))))
     }
 
-    @Test func `a request for a link that is open is answered at once`() throws {
+    @Test func `a request for an open link is answered at once`() throws {
         var link = try link("open")
         #expect(LinkInput.requested(attempt: 1).apply(to: &link, at: after(1)) == [.report(.opened(.mSBC))])
     }
 
-    @Test func `a headset that fell silent is heard first, but for the last attempt`() {
+    @Test func `a silent headset must send something first, except for the last attempt`() {
         var link = VoiceLink()
         play(
             &link,
@@ -216,7 +216,7 @@ import Testing
             ])
     }
 
-    @Test func `the kernel is asked again while it holds an earlier link, and a dead headset is disconnected once`()
+    @Test func `a busy kernel is asked again, and a dead headset is disconnected once`()
         throws
     {
         var link = try link("opening")
@@ -240,7 +240,7 @@ import Testing
         #expect(!LinkInput.openingFailed(.busy).apply(to: &dead, at: after(4000)).contains(.freeController))
     }
 
-    @Test func `a headset whose set-up timed out is doubted until it is heard`() throws {
+    @Test func `a headset whose set-up timed out is doubted until it sends something`() throws {
         for isHeard in [false, true] {
             var link = try link("agreeing")
             _ = link.negotiationFailed(.timedOut)
@@ -253,7 +253,7 @@ import Testing
         }
     }
 
-    @Test func `the end of a link by the headset is reported after a farewell`() throws {
+    @Test func `the end of a link by the headset is reported after a grace period`() throws {
         var link = try link("open")
         var other = link
         play(
@@ -277,7 +277,7 @@ import Testing
         play(&closed, [(0, .ended(.lost), [.gateway(.closed), .report(.closed(.requested))])])
     }
 
-    @Test func `a set-up that is withdrawn ends before its end is reported`() throws {
+    @Test func `a withdrawn set-up ends before its end is reported`() throws {
         let cancelled: [VoiceLink.Action] = [
             .leaveQueue, .setUpEnded(.mSBC, .cancelled), .gateway(.failed(.cancelled)), .report(.closed(.requested)),
         ]
@@ -298,13 +298,13 @@ import Testing
             [(0, .closeRequested, [.gateway(.disconnect), .close, .startPause] + cancelled + [.setDeadline(nil)])])
     }
 
-    @Test func `what is requested again meanwhile begins when the one before has ended`() throws {
+    @Test func `a new request meanwhile begins when the previous link has ended`() throws {
         var link = try link("reclosing")
         let actions = LinkInput.ended(.requested).apply(to: &link, at: after(20))
         #expect(actions == [.gateway(.closed), .report(.closed(.requested)), .makeRoom])
     }
 
-    @Test func `the end of the connection ends everything, and nothing is reported`() throws {
+    @Test func `the end of the connection ends everything without a report`() throws {
         for (name, _) in Self.ways {
             var link = try link(name)
             var actions = LinkInput.sessionEnded.apply(to: &link, at: after(0))
@@ -321,7 +321,7 @@ import Testing
         }
     }
 
-    @Test func `a request that nobody withdraws fails by itself`() throws {
+    @Test func `a request that is not withdrawn fails after its grace period`() throws {
         for name in [
             "silence", "music", "agreeing", "queued", "opening", "blocked", "awaiting", "reclosing", "rewanted",
         ] {

@@ -2,12 +2,12 @@ import JSONText
 import TestSupport
 import Testing
 
-/// Seeded: a failure names what to run again.
+/// Seeded: a failure names the seed to run again.
 @Suite struct RandomTests {
     private static let rules = [JSONRules(), .lenient, JSONRules(bytes: 40, depth: 3, numberLength: 6)]
 
     @Test(arguments: 0..<40)
-    func `what is written is read again, in every layout`(_ seed: Int) throws {
+    func `written text is read back, in every layout`(_ seed: Int) throws {
         var generator = SeededGenerator(seed: UInt64(seed))
         for _ in 0..<50 {
             let value = value(depth: 5, &generator)
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: 0..<10)
-    func `a text that is cut off is refused at its end or within, and nothing traps`(_ seed: Int) {
+    func `a truncated text is refused at its end or within, and nothing traps`(_ seed: Int) {
         var generator = SeededGenerator(seed: UInt64(1000 + seed))
         for _ in 0..<20 {
             let whole = JSON.array([value(depth: 4, &generator)])
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20)
-    func `bytes that are changed, left out or doubled are read or refused, and nothing traps`(_ seed: Int) {
+    func `changed, missing or doubled bytes are read or refused, and nothing traps`(_ seed: Int) {
         var generator = SeededGenerator(seed: UInt64(2000 + seed))
         let marks = Array("{}[]\",:\\u0d8e+-.\n \u{1}".utf8) + [0xFF, 0xC3, 0xED]
         for _ in 0..<300 {
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// What is read, is read again after it was written.
+    /// A value that was read is read back after writing.
     private func check(_ bytes: [UInt8], _ rules: JSONRules) {
         do throws(JSONError) {
             let value = try JSON(reading: bytes, rules: rules)
@@ -93,7 +93,7 @@ import Testing
             return .array(
                 (0..<Int.random(in: 0..<5, using: &generator)).map { _ in value(depth: depth - 1, &generator) })
         default:
-            // Names that are the same but for their normal form count as the same, too.
+            // Names that differ only in their normal form count as the same, too.
             return .object(
                 (0..<Int.random(in: 0..<25, using: &generator)).map { index in
                     JSON.Member("\(index)" + text(&generator), value(depth: depth - 2, &generator))

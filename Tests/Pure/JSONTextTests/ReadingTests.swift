@@ -38,7 +38,7 @@ import Testing
         ("0e0", .number(0)), ("5e-324", .number(.leastNonzeroMagnitude)),
         ("1.7976931348623157e308", .number(.greatestFiniteMagnitude)),
     ])
-    func `a whole number within Int64 is exact, another one is a Double`(text: String, value: JSON) throws {
+    func `a whole number within Int64 is exact, any other is a Double`(text: String, value: JSON) throws {
         #expect(try read(text) == value)
     }
 
@@ -64,7 +64,7 @@ import Testing
         ("\"a\nb\"", 2, "a text that goes over the end of the line, or has a control character"),
         ("\"\\t\u{1}\"", 3, "a text that goes over the end of the line, or has a control character"),
     ])
-    func `what is no JSON is refused where it stops being it`(text: String, offset: Int, message: String) {
+    func `invalid JSON is refused at the first wrong byte`(text: String, offset: Int, message: String) {
         let problem = problem(text)
         #expect(problem?.offset == offset)
         #expect(problem?.problem.description == message)
@@ -77,7 +77,7 @@ import Testing
         #expect(self.problem("")?.description == "line 1, column 1: a value expected, but it ends")
     }
 
-    @Test func `what is found is shown in at most 20 bytes`() {
+    @Test func `the unexpected text is shown in at most 20 bytes`() {
         let text = String(repeating: "x", count: 1000)
         #expect(problem(text)?.problem == .expected("a value", found: String(repeating: "x", count: 20)))
         #expect(problem(",")?.problem == .expected("a value", found: ","))
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: [2, 16, 17, 18, 1000])
-    func `the same name twice is refused or kept`(count: Int) throws {
+    func `duplicate names are refused or kept`(count: Int) throws {
         let names = (1..<count).map { "\"\($0)\": \($0)" }
         let text = "{" + (names + ["\"1\": 0"]).joined(separator: ", ") + "}"
         #expect(problem(text)?.problem == .duplicateName("1"))
@@ -145,7 +145,7 @@ import Testing
         #expect(problem(#""\ud83d\u12""#, .lenient)?.offset == 9)
     }
 
-    @Test func `values are looked into by kind and name`() throws {
+    @Test func `values are accessed by kind and name`() throws {
         let value = try read(#"{"flag": true, "text": "t", "whole": 7, "exponent": 7e0, "half": 0.5, "list": [1]}"#)
         #expect(value["flag"]?.boolValue == true && value["flag"]?.integerValue == nil)
         #expect(value["text"]?.stringValue == "t" && value["text"]?.boolValue == nil)

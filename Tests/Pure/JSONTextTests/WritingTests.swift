@@ -11,13 +11,13 @@ import Testing
             Self.value.text() == #"{"b":null,"a":[1,true,[],{}],"text":"\"\\\n\u0001é","number":1.5,"o":{"x":[-1]}}"#)
     }
 
-    @Test func `the spaced layout has a space behind each comma and colon`() {
+    @Test func `the spaced layout has a space after each comma and colon`() {
         #expect(
             Self.value.text(.spaced)
                 == #"{"b": null, "a": [1, true, [], {}], "text": "\"\\\n\u0001é", "number": 1.5, "o": {"x": [-1]}}"#)
     }
 
-    @Test func `the indented layout has two spaces a level, and nothing in what is empty`() {
+    @Test func `the indented layout has two spaces per level, and nothing in empty values`() {
         #expect(
             (["a": [1, []], "b": ["c": [:]]] as JSON).text(.indented) == """
                 {
@@ -38,7 +38,7 @@ import Testing
         (JSON(nil as String?), "null"), (JSON(nil as Int?), "null"), (JSON(UInt64.max), "1.8446744073709552e+19"),
         (JSON(7 as UInt8), "7"), (JSON(["a", "b"]), #"["a","b"]"#), (JSON(false), "false"),
     ])
-    func `numbers are exact, and what is none is null`(value: JSON, text: String) {
+    func `numbers are exact, and infinity and NaN are null`(value: JSON, text: String) {
         #expect(value.text() == text)
     }
 
@@ -48,14 +48,14 @@ import Testing
         ("\u{E0041}\u{10FFFF}", #""\udb40\udc41\udbff\udfff""#), ("Ärger 日本 😀", #""Ärger 日本 😀""#),
         ("e\u{301}", "\"e\u{301}\""),
     ])
-    func `what a terminal does not show is escaped`(text: String, written: String) throws {
+    func `characters that a terminal does not show are escaped`(text: String, written: String) throws {
         #expect(JSON.string(text).text() == written)
         #expect(try JSON(reading: Array(written.utf8)).stringValue.map { Array($0.utf8) } == Array(text.utf8))
         let name = JSON([(text, 1)])
         #expect(name.text() == "{\(written):1}")
     }
 
-    @Test func `each character is written so that it is read again, none below 0x20 or of C1 as it is`() throws {
+    @Test func `each character is written so that it is read back, with none below 0x20 or of C1 unescaped`() throws {
         for value in UInt32(0)...0x10FFFF {
             guard let scalar = Unicode.Scalar(value) else { continue }
             var text = ""
