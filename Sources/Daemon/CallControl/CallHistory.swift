@@ -72,7 +72,7 @@ package struct CallHistory: Sendable {
         stretches[stretches.count - 1].ended = time
     }
 
-    /// Adds the figures of the present carrier since the last call.
+    /// Adds the figures of the present carrier since the previous addition.
     package mutating func add(_ piece: LinkQuality, packetBytes: Int) {
         guard carrier != nil else { return }
         meter.add(piece)

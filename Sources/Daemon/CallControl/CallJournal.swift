@@ -52,8 +52,8 @@ package final class CallJournal {
         }
     }
 
-    /// Renames the full file, and the rotated ones, of which the oldest is overwritten. A file that cannot be renamed is written to
-    /// beyond its limit, so that no line is lost.
+    /// Renames the full file, and the rotated ones, of which the oldest is overwritten. A file that cannot be renamed is
+    /// written to beyond its limit, so that no line is lost.
     private func rotate(for bytes: Int) {
         guard let limit else { return }
         var status = stat()
