@@ -1,4 +1,4 @@
-/* Counts what a program allocates: preloaded, it gives the program `btcall_allocations` to ask.
+/* Counts a program's allocations: preloaded, it provides `btcall_allocations` to the program.
  *
  *     gcc -O2 -shared -fPIC -o allocation-counter.so allocation-counter.c
  *     LD_PRELOAD=./allocation-counter.so CommandBench
@@ -15,13 +15,13 @@ extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 
 static atomic_ullong count;
-/* Threads whose allocations are their own business. */
+/* Set in threads whose allocations do not count. */
 static __thread int is_excluded __attribute__((tls_model("initial-exec")));
 
-/* How often memory was asked for since the program began. */
+/* Number of allocations since the program began. */
 unsigned long long btcall_allocations(void) { return atomic_load_explicit(&count, memory_order_relaxed); }
 
-/* What the calling thread asks for is not counted from here on. */
+/* Excludes future allocations of the calling thread. */
 void btcall_exclude_thread(void) { is_excluded = 1; }
 
 static void note(void)

@@ -1,6 +1,6 @@
 // Preloaded into btcalld by scripts/bench: synchronous connections go to a Unix socket instead of the kernel's radio.
 //
-// The program that is measured stays the one that ships. A socket of protocol SCO becomes a local packet socket, connect()
+// The shipped program is measured unchanged. A socket of protocol SCO becomes a local packet socket, connect()
 // leads to the path in BTCALL_BENCH_SCO, and the options of SCO are answered as an adapter with 60-byte packets would.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -32,7 +32,7 @@ int bind(int descriptor, const struct sockaddr *address, socklen_t length) {
 	return NEXT(bind)(descriptor, address, length);
 }
 
-// A socket that really listens, at a name of the kernel's choice where nobody connects: an idle one must not wake anybody.
+// A socket that really listens, at a name chosen by the kernel, where nobody connects: an idle one must not wake the program.
 int listen(int descriptor, int backlog) {
 	if (is_redirected(descriptor)) {
 		sa_family_t family = AF_UNIX;

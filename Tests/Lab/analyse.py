@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Says what recordings hold. Prints one JSON object; run in the directory with the recordings and the lab's logs.
+"""Analyses recordings. Prints one JSON object; run in the directory with the recordings and the lab's logs.
 
     analyse.py make FILE SECONDS [RATE [CODE]] [--tone HZ FROM TO]
                                                          a counted signal as WAV; a tone instead of it from FROM to TO
@@ -31,20 +31,20 @@ import numpy as np
 
 import counted
 
-# A stall reaches the recordings later than it happens: what is queued between headset and sound card.
+# A stall appears later in the recordings: audio is queued between headset and sound card.
 STALL_BEFORE, STALL_AFTER = 0.02, 0.20
-# What lab-speed takes on the machine for which limits are written (README, Measured), in milliseconds; beyond SLOW times as long,
-# limits say more of the machine than of btcall.
+# Duration of lab-speed in milliseconds on the machine for which limits are written (README, Measured); beyond SLOW times
+# that, a missed limit says more about the machine than about btcall.
 WORK_MS, SLOW = 95.0, 1.4
-# Beyond these, what went wrong while a script ran may be the lab's: the longest time in which it stood still, and the share of all time.
+# Beyond these, a failure of a script may be the lab's: longest stall, and share of stalled time.
 LONGEST_MS, STALLED = 250.0, 0.03
-STARVED_MS = 1000.0                                    # and how long a program of the guest without priority may have to wait
+STARVED_MS = 1000.0                                    # and the longest wait of a guest program without priority
 PAUSE = 0.2                                            # packets later than this did not merely jitter
 DELAY_MIN, DELAY_MAX = -0.1, 5.0                       # of a signal, in seconds: a clock may be a little off
 
 
 class GuestClock:
-    """CLOCK_MONOTONIC of the guest against lab time, from the exchanges that lab-watch logs once a second."""
+    """Maps the guest's CLOCK_MONOTONIC to lab time, by the exchanges that lab-watch logs once a second."""
 
     def __init__(self, path="watch.log"):
         self.entries = np.array([[float(x) for x in line.split()[1:4]] for line in read_lines(path)
@@ -76,7 +76,7 @@ def read_lines(path):
 
 
 def stalls(limit_ms):
-    """[start, end, where] in lab time, for each time that a part of the lab stood still for longer than the limit."""
+    """[start, end, where] in lab time, for each stall of a part of the lab beyond the limit."""
     out = []
     for line in read_lines("headset-stalls.log"):
         words = line.split()
@@ -98,7 +98,7 @@ def machine(longest_ms=LONGEST_MS):
     took = [float(line) for line in read_lines("speed.log")]
     mean = sum(took) / len(took) if took else None
     clock = GuestClock()
-    found, reached = [], 0.0                                # what delays the guest delays its questions, too: once is enough
+    found, reached = [], 0.0                                # a delay of the guest also delays its requests: count it once
     for begin, end, _ in stalls(40):
         if begin < reached:
             found[-1] += max(0.0, end - reached)
@@ -116,7 +116,7 @@ def machine(longest_ms=LONGEST_MS):
 
 
 class Recording:
-    """Samples and when they were heard."""
+    """Samples and the times at which they were heard."""
 
     def __init__(self, path, start=None, end=None, channel=0):
         self.pcm, self.rate = counted.read_wav(path, channel)
@@ -157,7 +157,7 @@ class Recording:
                 begin = (p[:, 1] - p[:, 0] / self.rate).min()
                 straight.append(np.array([[p[0, 0], begin + p[0, 0] / self.rate], [p[-1, 0], begin + p[-1, 0] / self.rate]]))
             parts = straight
-        else:                         # packets that stopped coming: what came before the pause was heard before it
+        else:                         # packets stopped arriving: those before the pause were heard before it
             parts = [self._with_pauses(p) for p in parts]
         both = np.concatenate(parts)
         self.index, self.times = both[:, 0], both[:, 1]
@@ -169,7 +169,7 @@ class Recording:
         return np.insert(stamps, after, np.column_stack([stamps[after, 0] - 1e-3, ends]), axis=0)
 
     def times_of(self, start, end):
-        """Lab time of both ends of a stretch, each seen from inside: a pause may lie right beside it."""
+        """Lab time of both ends of a range, each seen from inside: a pause may lie right beside it."""
         inside = min(0.01, (end - start) / 2)
         return float(self.time_of(start + inside)) - inside, float(self.time_of(end - inside)) + inside
 
@@ -184,7 +184,7 @@ class Recording:
 
 
 def seconds_between(recording, begin, end):
-    """The stretch of a recording between two moments, each lab time, +S or -S, or absent; in seconds of the recording."""
+    """Range of a recording between two moments (lab time, +S, -S, or absent), in seconds of the recording."""
     length = len(recording.pcm) / recording.rate
 
     def place(text, default):
@@ -263,7 +263,7 @@ def delay(said, heard, code, edge):
 
 
 def _said_at(said, sources, position):
-    """The moments at which a position of the signal was said: it comes again in every period, and may have been begun again."""
+    """Times at which a position of the signal was sent: it recurs in every period, and the signal may have been restarted."""
     for start, end, places, positions in sources:
         base = float(places[0] - positions[0])         # the place of position 0
         turns = np.arange(np.ceil((start - base - position) / counted.PERIOD_SECONDS),
@@ -272,7 +272,7 @@ def _said_at(said, sources, position):
 
 
 def decode(paths, code, hole_ms):
-    """Each recording alone, and all together: signal positions nobody heard, moments at which nothing was heard."""
+    """Each recording alone, and all together: signal positions that nobody heard, times at which nothing was heard."""
     files, heard = [], []
     for path in paths:
         recording = Recording(path)
@@ -308,7 +308,7 @@ def decode(paths, code, hole_ms):
 
 
 def _mark_stalled(found):
-    """Says of each hole whether the lab itself stalled for more than 40 ms just then."""
+    """Marks each hole during which the lab itself stalled for more than 40 ms."""
     still = stalls(40.0) if any(h["time"] is not None for h in found) else []
     for h in found:
         h["stalled"] = h["time"] is not None and any(
@@ -316,7 +316,7 @@ def _mark_stalled(found):
 
 
 def _same_turn(heard):
-    """Positions of different recordings count from the same beginning: nearest to the first one's relation to time."""
+    """Aligns positions of different recordings: nearest to the first one's relation to time."""
     heard.sort(key=lambda s: s["time"])
     relation = heard[0]["position"] - heard[0]["time"]
     for s in heard:
@@ -326,7 +326,7 @@ def _same_turn(heard):
 
 
 def holes(heard, begin, end, least_ms):
-    """What lies between the union of the stretches, with the segment before and after it."""
+    """Gaps between the union of the ranges, with the segment before and after each."""
     out, reached, last = [], None, None
     for s in sorted(heard, key=lambda s: s[begin]):
         if reached is not None and (s[begin] - reached) * 1000 >= least_ms:
@@ -338,7 +338,7 @@ def holes(heard, begin, end, least_ms):
 
 
 def overlaps(heard):
-    """Moments at which two recordings hold the signal: devices that sound together."""
+    """Times at which two recordings contain the signal: devices that play together."""
     out, rows = [], sorted(heard, key=lambda s: s["time"])
     for i, first in enumerate(rows):
         for second in rows[i + 1:]:
@@ -363,7 +363,7 @@ def heard_segments(path, codes):
 
 
 def longest_silence(segments, begin, end):
-    """The longest stretch between two moments that no segment covers: its length in seconds and its beginning."""
+    """Longest gap between segments in a time range: its length in seconds and its beginning."""
     reached, longest, at = begin, 0.0, begin
     for s in sorted(segments, key=lambda s: s["time"]):
         if s["time_end"] <= reached:
@@ -377,7 +377,7 @@ def longest_silence(segments, begin, end):
 
 
 def windows(near, far, wanted):
-    """Of each window (name, from, to) what was not heard at either side, and whether the lab stood still just then."""
+    """For each window (name, from, to) the silence at either side, and whether the lab stalled then."""
     here = [s for path in near for s in heard_segments(path, [0])]
     there = [s for path in far for s in heard_segments(path, range(1, counted.CODES))]
     lost = []

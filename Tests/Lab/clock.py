@@ -1,4 +1,4 @@
-"""Lab time: one clock for all that the headset process logs. Seconds like Unix time, never set back or forth."""
+"""Lab time: one clock for all logs of the headset process. Seconds like Unix time, but never adjusted."""
 import asyncio
 import os
 import sys
@@ -27,7 +27,7 @@ def say(*words):
 
 
 async def watch_stalls(path):
-    """Logs when this process did not run for 20 ms and more: lines "start end headset" in lab time."""
+    """Logs when this process did not run for 20 ms or more: lines "start end headset" in lab time."""
     with open(path, "a", buffering=1) as log:
         due = lab_time() + STALL_TICK
         while True:
@@ -46,14 +46,14 @@ class Watch:
         self.now, self.last, self.total = now, None, 0.0
 
     def began(self):
-        """Another guest asks, or the same one after a power cut: what lies between is no stall."""
+        """Another guest sends requests, or the same one after a power cut: the time between is not a stall."""
         self.total, self.last = self.stalled(), None
 
     def asked(self):
         self.total, self.last = self.stalled(), self.now()
 
     def stalled(self):
-        """Seconds so far, with those of a stall that goes on: of that one 5 s at most, so that a guest that died ends every wait."""
+        """Stalled seconds so far, including at most 5 s of a present stall, so that a dead guest ends every wait."""
         late = 0.0 if self.last is None else self.now() - self.last - WATCH_PERIOD
         return self.total + (min(late, ONGOING_MOST) if late > STALL_LOGGED else 0.0)
 

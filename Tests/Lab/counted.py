@@ -1,4 +1,4 @@
-"""The counted signal: a different tone for every 20 ms, so that a recording says which part of the signal it holds.
+"""The counted signal: a different tone for every 20 ms, so that a recording shows which part of the signal it contains.
 
 The signal is a sequence of 25 tones, 500 to 2900 Hz in steps of 100 Hz, 20 ms each. Neighbours lie at least 300 Hz
 apart, and any three neighbours occur once in a period of 2500 symbols (50 s): 60 ms of sound name a position. Longer
@@ -69,7 +69,7 @@ PERIOD_SECONDS = PERIOD_SYMBOLS * SYMBOL_SECONDS
 def _phase(rate, first, count, code):
     """Phase in cycles of samples first … first + count of the endless signal."""
     index = np.arange(first, first + count, dtype=np.int64)
-    symbol = (index * 50) // rate                      # 50 symbols a second, also where a symbol has no whole sample count
+    symbol = (index * 50) // rate                      # 50 symbols a second, even if a symbol has a fractional sample count
     tones = np.asarray(TONES_HZ, dtype=np.float64)[sequence(code)[symbol % PERIOD_SYMBOLS]]
     return (index / rate - symbol * SYMBOL_SECONDS) * tones
 
@@ -99,7 +99,7 @@ class Source:
 
 
 def write_wav(path, seconds, rate=48000, code=0, amplitude=DEFAULT_AMPLITUDE, tone=None):
-    """The signal from its beginning; with tone = (hz, from, to) a tone in its place between these two moments."""
+    """The signal from its beginning; with tone = (hz, from, to) a tone replaces it between these two times."""
     pcm = samples(rate, 0, int(seconds * rate), code, amplitude)
     if tone:
         hz, index = tone[0], np.arange(int(tone[1] * rate), min(len(pcm), int(tone[2] * rate)))
@@ -172,7 +172,7 @@ def _tone_levels(pcm):
 
 @functools.lru_cache(maxsize=None)
 def _triples(code):
-    """Where in the period three neighbours stand, for each triple of tones; -1: nowhere."""
+    """Position of three neighbours in the period, for each triple of tones; -1: none."""
     size, tones = len(TONES_HZ), sequence(code).astype(np.int64)
     table = np.full(size ** 3, -1, dtype=np.int64)
     table[(tones * size + np.roll(tones, -1)) * size + np.roll(tones, -2)] = np.arange(PERIOD_SYMBOLS)
@@ -180,7 +180,7 @@ def _triples(code):
 
 
 class Segment:
-    """One stretch of a recording, in samples at 8 kHz: signal position = recording sample + lag."""
+    """One range of a recording, in samples at 8 kHz: signal position = recording sample + lag."""
 
     def __init__(self, start, end, lag):
         self.start, self.end = start, end
@@ -217,7 +217,7 @@ class Decoder:
     PERIOD = PERIOD_SYMBOLS * SYMBOL
     SEARCH = 4 * SYMBOL                                # three whole symbols and a part
     BLOCK = 2 * GRID                                   # 10 ms
-    ALONE = 15 * SYMBOL // 2                           # 150 ms: shorter ones count only beside a neighbour that fits
+    ALONE = 15 * SYMBOL // 2                           # 150 ms: shorter ones count only beside a matching neighbour
 
     def __init__(self, pcm, code=0, floor=FLOOR):
         """pcm: float at 8 kHz, full scale 1.0."""
@@ -241,7 +241,7 @@ class Decoder:
         return max(((self.match(at, count, lag + d), -abs(d), lag + d) for d in range(-reach, reach + 1, step)))[::2]
 
     def _find_candidates(self):
-        """Steps of 5 ms at which four whole symbols that stand in the signal seem to begin, and which."""
+        """Steps of 5 ms at which four whole symbols of the signal seem to begin, and which."""
         size, levels = len(TONES_HZ), _tone_levels(self.pcm)
         per_symbol = SYMBOL // GRID
         tone = levels.argmax(axis=1)
@@ -277,7 +277,7 @@ class Decoder:
                 found = self.search(at)
                 limit = segments[-1].end + RATE // 2 if segments else 0
                 if found is None or found[0] > at + GRID and at + GRID < limit:
-                    at += GRID                         # the old lag may fit again before a new one is found
+                    at += GRID                         # the old lag may match again before a new one is found
                     if found is None and at >= limit:
                         break
                     continue
@@ -302,18 +302,18 @@ class Decoder:
                 or any(abs(n.position - s.position_end) < RATE / 2 for n in segments[i + 1:i + 2])]
 
     def _resume(self, segments, at):
-        """After a hole the signal often runs on where it would have been: 20 ms are then enough to see it."""
+        """After a hole the signal often continues where it would have been: 20 ms are enough to detect it then."""
         if not segments or at - segments[-1].end > RATE // 2:
             return None
         quality, lag = self.best(at, SYMBOL, segments[-1].lag, 4)
         return lag if quality >= 0.93 and self._tones_change(at, lag) else None
 
     def _tones_change(self, at, lag):
-        """One tone alone names no position: a symbol border must lie well inside the 20 ms."""
+        """One tone alone identifies no position: a symbol border must lie well inside the 20 ms."""
         return 40 <= (at + lag) % SYMBOL <= 120
 
     def _follow(self, segment, at):
-        """Extends a segment as long as the recording matches, correcting the lag as a resampler moves it."""
+        """Extends a segment as long as the recording matches, adjusting the lag for a resampler."""
         lag = segment.lag
         missed = 0
         while at + GRID <= len(self.pcm):
@@ -336,7 +336,7 @@ class Decoder:
         segment.end = self._edge(at - missed * GRID + GRID, lag, len(self.pcm), 1)
 
     def _edge(self, at, lag, limit, direction):
-        """Where a segment begins or ends, to 1 ms: the last of the 5 ms blocks that still match."""
+        """Boundary of a segment to 1 ms: the last of the 5 ms blocks that still match."""
         place = at - 3 * self.BLOCK // 2 * direction if direction > 0 else at + self.BLOCK
         last, misses = place, 0
         for _ in range(40):
@@ -373,14 +373,14 @@ def decode(pcm, rate, code=0):
 
 
 def courses(pcm, rate, code=0):
-    """Segments as (start, end, places, positions) in seconds: at these places of the recording these positions are heard."""
+    """Segments as (start, end, places, positions) in seconds: these positions are heard at these places of the recording."""
     decoder = Decoder(resample(np.asarray(pcm, dtype=np.float64), rate), code)
     return [(s.start / RATE, s.end / RATE, np.array([at for at, _ in s.lags]) / RATE,
              np.array([at + lag for at, lag in s.lags]) / RATE) for s in decoder.decode()]
 
 
 def gaps(segments):
-    """What lies between neighbouring segments: silent_ms of recording, missing_ms of signal (negative: repeated)."""
+    """Gaps between neighbouring segments: silent_ms of recording, missing_ms of signal (negative: repeated)."""
     out = []
     for before, after in zip(segments, segments[1:]):
         missing = 1000 * (after["position"] - before["position_end"])

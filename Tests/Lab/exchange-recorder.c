@@ -1,12 +1,12 @@
-/* What the application at the far end said and heard, with times: preloaded into it ("btcall test-call"), it keeps the
+/* Records the audio of the application at the far end, with times: preloaded into it ("btcall test-call"), it keeps the
  * blocks that the application exchanges with the daemon over its packet socket.
  *
  *     gcc -O2 -fPIC -shared -o exchange-recorder.so exchange-recorder.c -ldl
  *     LAB_EXCHANGE=/tmp/call LD_PRELOAD=./exchange-recorder.so btcall test-call ...
  *
  * Writes BASE-said.wav and BASE-heard.wav with BASE-said.times and BASE-heard.times beside them (lines "sample time" in the
- * guest's CLOCK_MONOTONIC). Who hears a block can play its first sample when the block has come; who says one has made its
- * last sample just then. A block is 10 ms, 16 bit, one channel. */
+ * guest's CLOCK_MONOTONIC). The first sample of a received block can be played when the block arrives; the last sample of a
+ * sent block has just been made. A block is 10 ms, 16 bit, one channel. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -76,7 +76,7 @@ __attribute__((destructor)) static void end(void)
 	close_recording(&heard);
 }
 
-/* The first block opens the files: what else a shell starts on its way to the application leaves none. */
+/* The first block opens the files: other programs that a shell starts before the application create none. */
 static int is_exchange(int fd)
 {
 	int type = 0;

@@ -1,11 +1,11 @@
-/* Commits on the real-time thread what it must never do, so that the check for such things can be checked: preloaded into the
- * daemon in front of the interposer, it allocates or locks each time that the thread waits. The daemon knows nothing of it.
+/* Commits forbidden actions on the real-time thread, to test the check for them: preloaded into the daemon before the
+ * interposer, it allocates or locks each time that the thread waits. The daemon is not involved.
  *
  *     gcc -O2 -fPIC -shared -o fault-planter.so fault-planter.c -ldl
  *     BTCALL_PLANT=malloc LD_PRELOAD="./fault-planter.so ./realtime-interposer.so" btcalld ...
  *
- * BTCALL_PLANT is "malloc" or "mutex". The thread announces itself by btcall_realtime_armed, which this library hands on, and
- * waits in ppoll. What it commits takes the way that the daemon's own calls take, through the interposer. */
+ * BTCALL_PLANT is "malloc" or "mutex". The thread announces itself by btcall_realtime_armed, which this library passes on, and
+ * waits in ppoll. The planted calls go through the interposer, like the daemon's own. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
-# For the scripts of the fault matrix: one call that has to outlive every fault, what was heard of it at both sides, and a line
-# "# fault {...}" for each, from which fault-table makes the table of the documentation. Sourced by scripts/95-*.sh and 96-*.sh.
+# For the scripts of the fault matrix: one call that must survive every fault, its recordings at both sides, and a line "#
+# fault {...}" for each, from which fault-table makes the table of the documentation. Sourced by scripts/95-*.sh and 96-*.sh.
 # The far end is counted signal 0, the earpiece's microphone 1, those of the headsets 2 and 3.
 #
 #     begin_fault NAME NEAR_MS FAR_MS RECOVERED_S "WHAT HAPPENS"     the most that may be silent, and that may pass until all is well;
@@ -85,13 +85,13 @@ end_fault() { # PATTERN|- [WHAT THE CALL DOES]: "goes on" unless said otherwise
 	fi
 	fault_log+=("$line") fault_call+=("$call") fault_recovered+=("${recovery:-null}")
 }
-end_of_lost_call() { # so that the faults that follow can be seen
+end_of_lost_call() { # so that later faults can be examined
 	kill "$TEST_CALL" 2>/dev/null
 	begin_call_under_test "$fault-next"
 }
 
 json_text() { local text=${1//\\/\\\\}; text=${text//\"/\\\"}; printf '"%s"' "${text//$'\t'/ }"; }
-finish_faults() { # with the recordings in $SHARE: decides about what was heard, and prints the lines
+finish_faults() { # with the recordings in $SHARE: judges the audio, and prints the lines
 	local i arguments=() heard near far limits row
 	for i in "${!fault_names[@]}"; do arguments+=(--window "${fault_names[i]}" "${fault_from[i]}" "${fault_to[i]}"); done
 	heard=$(analyse windows --near $near_files --far $far_files "${arguments[@]}") || fail "the recordings are understood"
@@ -102,20 +102,20 @@ finish_faults() { # with the recordings in $SHARE: decides about what was heard,
 		read -r near far stalled lost <<<"$(jq -r '"\(.near_ms) \(.far_ms) \(.stalled_ms) \(.lost_ms)"' <<<"$row")"
 		limits=(${fault_limits[i]})
 		[ "${limits[1]}" = x ] && far=null
-		[[ ${fault_call[i]} == "goes on" ]] || lost=null  # the next call begins its signal anew
+		[[ ${fault_call[i]} == "goes on" ]] || lost=null  # the next call restarts its signal
 		echo "# fault {\"name\":\"${fault_names[i]}\",\"what\":$(json_text "${fault_what[i]}"),\"near_ms\":$near,\"lost_ms\":$lost,\"far_ms\":$far,\"stalled_ms\":$stalled,\"log\":$(json_text "${fault_log[i]}"),\"recovered_s\":${fault_recovered[i]},\"call\":\"${fault_call[i]}\"}"
-		# While the lab itself stands still nothing is heard either: that is not the daemon's.
+		# A stall of the lab itself also causes silence, which is not the daemon's fault.
 		[ "${limits[0]}" = - ] || at_most "${fault_names[i]}: longest silence here (ms)" "$(awk -v a="$near" -v b="$stalled" 'BEGIN { printf "%.0f", a - b }')" "${limits[0]}"
 		[[ ${limits[1]} == [-x] ]] || at_most "${fault_names[i]}: longest silence at the far end (ms)" "$(awk -v a="$far" -v b="$stalled" 'BEGIN { printf "%.0f", a - b }')" "${limits[1]}"
 		[ "${limits[2]}" = - ] || at_most "${fault_names[i]}: recovered after (s)" "${fault_recovered[i]}" "${limits[2]}"
 	done
 }
-take_recordings() { # of headsets: $near_files; those of sound cards are there
+take_recordings() { # from headsets: $near_files; those of sound cards exist already
 	local h take count
 	for h in h1 h2; do
 		count=$(hs $h status | jq .takes)
 		for ((take = 0; take < count; take++)); do
-			# A link that was refused or had no packet is no recording.
+			# A refused link, or one without packets, gives no recording.
 			hs $h wav faults-$h-$take.wav $take >/dev/null 2>&1 && [ "$(stat -c %s "$SHARE/faults-$h-$take.wav")" -gt 4000 ] &&
 				near_files="$near_files faults-$h-$take.wav"
 		done

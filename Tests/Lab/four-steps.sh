@@ -1,6 +1,6 @@
 # The four steps with real bluetoothd, for one codec: . "$LAB/four-steps.sh" cvsd|msbc. Sourced by scripts/2*.sh.
-#   1 a call starts, no headset: earpiece. 2 headset 1 comes: the call moves to it. 3 headset 1 dies without a word: earpiece.
-#   4 headset 2 comes: the call moves there; its button ends the call.
+# 1 a call starts without a headset: earpiece. 2 headset 1 connects: the call moves to it. 3 headset 1 dies silently:
+#     earpiece. 4 headset 2 connects: the call moves there; its button ends the call.
 # The far end is counted signal 0, the earpiece's microphone 1, those of the headsets 2 and 3.
 . "$LAB/lib.sh"
 codec=$1
@@ -87,7 +87,7 @@ for file in earpiece h1 h2; do
 done
 note "missing: $(jq -c '.missing' <<<"$heard")"
 note "silences: $(jq -c '.silences' <<<"$heard")"
-# A loss of step 3 lies between headset 1 and the earpiece; nothing else may miss 20 ms, unless the lab stood still.
+# Step 3 loses audio between headset 1 and the earpiece; no other gap may reach 20 ms, unless the lab stalled.
 outside='select(.ms >= 20 and (.before == "h1.wav" and .after == "earpiece.wav" | not))'
 at_most "steps 2 and 4: times that signal is missing" "$(jq "[.missing[] | $outside | select(.stalled | not)] | length" <<<"$heard")" 0
 at_most "steps 2 and 4: silent moments" "$(jq "[.silences[] | $outside | select(.stalled | not)] | length" <<<"$heard")" 0
@@ -96,7 +96,7 @@ last=$(jq .rx_last <<<"$lost")
 first=$(jq --argjson last "$last" '[.files[] | select(.file == "earpiece.wav") | .segments[] | select(.time_end > $last) | [.time, $last] | max] | min' <<<"$heard")
 at_most "step 3: earpiece sounds after the headset's last packet (ms)" "$(awk -v a="$last" -v b="$first" 'BEGIN { printf "%.0f", 1000 * (b - a) }')" 300
 
-# Towards the far end: each microphone in turn, without a hole.
+# Towards the far end: each microphone in turn, without gaps.
 for code in 1 2 3; do
 	uplink=$(analyse decode --code $code uplink.wav)
 	note "uplink, microphone $code: $(jq -c '{missing_ms, gaps: .files[0].gaps, heard: .files[0].heard_s}' <<<"$uplink")"

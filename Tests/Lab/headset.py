@@ -22,10 +22,10 @@ from clock import lab_time, say
 
 GUEST = "00:1B:DC:07:00:01"
 PACKET_SECONDS = 0.0075
-UNAUTHENTICATED_P256 = 7                               # type of link key: what two sides without a display agree on
+UNAUTHENTICATED_P256 = 7                               # type of link key that two sides without a display agree on
 CODECS = {"cvsd": hfp.AudioCodec.CVSD, "msbc": hfp.AudioCodec.MSBC}
 
-# What a hands-free unit of each version of the profile says of itself: version in the service record, +BRSF.
+# Features of a hands-free unit by profile version: version in the service record, +BRSF.
 F = hfp.HfFeature
 HFP_1_5 = [F.EC_NR, F.THREE_WAY_CALLING, F.CLI_PRESENTATION_CAPABILITY, F.VOICE_RECOGNITION_ACTIVATION,
            F.REMOTE_VOLUME_CONTROL, F.ENHANCED_CALL_STATUS]
@@ -42,13 +42,13 @@ PROFILES["hfp"] = PROFILES["1.8"]                              # for calls only:
 
 
 class Take:
-    """What one synchronous connection carried, and when (lab time)."""
+    """Audio of one synchronous connection, with times (lab time)."""
 
     def __init__(self, number, codec):
         self.number, self.codec, self.rate = number, codec, 16000 if codec == "msbc" else 8000
         self.opened, self.closed = lab_time(), None
-        self.heard, self.times = bytearray(), []             # PCM; (first sample of a packet, when it came)
-        self.said, self.said_times = bytearray(), []         # PCM; (sample behind a packet, when it went)
+        self.heard, self.times = bytearray(), []             # PCM; (first sample of a packet, time of receipt)
+        self.said, self.said_times = bytearray(), []         # PCM; (sample after a packet, time of sending)
         self.rx_bytes = self.rx_packets = self.tx_packets = self.tx_late = 0
         self.rx_first = self.rx_last = self.tx_first = self.tx_last = None
         self.rx_gaps = []
@@ -75,7 +75,7 @@ class Take:
         self.tx_late += late
 
     def write(self, path, heard=True):
-        """What the headset heard, or what its microphone did, as WAV, and its time beside it."""
+        """Writes the headset's audio, or its microphone's, as WAV, with its times beside it."""
         pcm, times = (self.heard, self.times) if heard else (self.said, self.said_times)
         with wave.open(path, "wb") as w:
             w.setnchannels(1)
@@ -111,7 +111,7 @@ class Port:
         if self.sink:
             try:
                 self.sink.on_packet(packet)
-            except Exception as e:                                   # a headset must outlive one odd packet
+            except Exception as e:                                   # a headset must survive one odd packet
                 say("bumble:", repr(e))
 
     def on_packet(self, packet):                                     # from the Bumble host
@@ -119,7 +119,7 @@ class Port:
 
 
 class Hf(hfp.HfProtocol):
-    """Bumble's hands-free with its AT traffic recorded and an event when the SLC stands."""
+    """Bumble's hands-free that records its AT traffic and reports an event when the SLC is established."""
 
     def __init__(self, dlc, configuration, owner):
         super().__init__(dlc, configuration)
@@ -149,11 +149,11 @@ class Hf(hfp.HfProtocol):
         return await super().execute_command(cmd, max(timeout, 10.0), response_type)
 
     async def initiate_slc(self):
-        # On the air the gateway's kernel has long finished its accept() when the first command comes. Here the command
-        # could overtake it: 6.1's rfcomm_dlc_accept() answers before it marks the channel connected, and drops data until then.
+        # Over the air the gateway's kernel has long finished accept() when the first command arrives. Here the command could
+        # overtake it: 6.1's rfcomm_dlc_accept() answers before it marks the channel connected, and drops data until then.
         await asyncio.sleep(0.05)
         await super().initiate_slc()
-        # Headset and gateway may have reached for each other at once: of two connections the one that came up counts.
+        # Headset and gateway may have connected to each other at once: the connection that came up counts.
         self.owner.hf = self
         for extra in self.owner.after_slc:
             try:
@@ -172,11 +172,11 @@ class Hf(hfp.HfProtocol):
             except Exception as e:
                 self.owner.note("at-refused", repr(e))
             return
-        # Bumble answers AT+BAC=<names>; answer numbers.
+        # Bumble answers AT+BAC=<names>; answer with numbers.
         if codec_id not in [int(c) for c in self.supported_audio_codecs]:
             await self.execute_command("AT+BAC=" + ",".join(str(int(c)) for c in self.supported_audio_codecs))
             return
-        # The AG may open SCO before its OK reaches us: know the codec first.
+        # The AG may open SCO before its OK arrives: set the codec first.
         self.active_codec = hfp.AudioCodec(codec_id)
         await super().setup_codec_connection(codec_id)
 
@@ -190,9 +190,9 @@ class Headset:
         self.after_slc = ["AT+CLIP=1", "AT+CCWA=1"]
         self.device = self.port = self.hf = self.connection = None
         self.sco, self.sco_codec, self.sco_task = None, None, None
-        self.link_life = None                                   # after so many seconds it closes its link by itself
-        self.codec_answer = "right"                             # what +BCS is answered with: right|wrong|never
-        self.refusals, self.refusal = 0, 0x0E                   # so many links from now on are refused, and why
+        self.link_life = None                                   # seconds after which it closes its link itself
+        self.codec_answer = "right"                             # answer to +BCS: right|wrong|never
+        self.refusals, self.refusal = 0, 0x0E                   # number of links to refuse from now on, and the reason
         self.hs_dlc = None
         self.forced = None                                      # codec regardless of HFP's choice: bare SCO
         self.mic, self.echo = ("silence",), bytearray()
@@ -208,7 +208,7 @@ class Headset:
         self.wake.set()
 
     async def wait(self, kind, timeout, value=None):
-        """Next event of a kind after the cursor (which then stands behind it). Time in which the lab stood still does not count."""
+        """Next event of a kind after the cursor, which moves behind it. Stalled time of the lab does not count."""
         end = lab_time() - clock.watch.stalled() + timeout
         while True:
             for i in range(self.cursor, len(self.events)):
@@ -285,7 +285,7 @@ class Headset:
             sdp.ServiceAttribute(0x0302, e.boolean(True))]
 
     async def bond(self, profile=None):
-        """Paired with the guest long ago, as what PROFILE says: the key is known here. Answers what bluetoothd keeps of such a headset."""
+        """Pairs with the guest as PROFILE, as if long ago: the key is known here. Returns bluetoothd's stored data of such a headset."""
         if profile:
             await self.power_off()
             self.profile = profile
@@ -318,7 +318,7 @@ class Headset:
 
     async def power_off(self):
         if self.device:
-            if self.connection:                   # a polite switch-off says so
+            if self.connection:                   # an orderly switch-off
                 await asyncio.wait_for(self.connection.disconnect(0x15), 3)
             await asyncio.sleep(0.1)
             self.port.controller.cut()
@@ -326,7 +326,7 @@ class Headset:
             self.note("power", "off")
 
     def vanish(self, lsto):
-        """The battery is empty: from now on not a packet. Returns when the last ones went and came."""
+        """Simulates an empty battery: not a packet from now on. Returns when the last ones have passed."""
         if self.device:
             take = self.takes[-1] if self.sco else None
             self.port.controller.host_alive = False
@@ -337,7 +337,7 @@ class Headset:
         return None
 
     async def fade(self, seconds):
-        """Out of reach for a moment: nothing passes either way, the connection outlives it (less than 3 s)."""
+        """Out of reach briefly: nothing passes either way, the connection survives (less than 3 s)."""
         controller = self.port.controller
         controller.alive = False
         await asyncio.sleep(seconds)
@@ -371,7 +371,7 @@ class Headset:
 
         async def run():
             try:
-                await hf.run()                    # returns, too, when the SLC failed: the log has why
+                await hf.run()                    # also returns when the SLC failed: the log has the reason
                 self.note("hfp-closed", "")
             except Exception as e:
                 self.note("hfp-failed", repr(e))
@@ -387,7 +387,7 @@ class Headset:
         dlc.sink = lambda data: self.note("hsp-rx", data.decode(errors="replace").strip())
 
     async def reach(self, peer):
-        """Pages the gateway and encrypts, unless that is done."""
+        """Pages the gateway and encrypts, unless already done."""
         c = self.connection or await self.device.connect(hci.Address(peer, hci.Address.PUBLIC_DEVICE_ADDRESS),
                                       transport=core.PhysicalTransport.BR_EDR)
         if not c.is_encrypted:
@@ -418,7 +418,7 @@ class Headset:
         return {"channel": found[0], "version": int(found[1])}
 
     async def connect_mute(self, peer):
-        """Opens HFP's channel and says nothing on it: a headset that hangs."""
+        """Opens HFP's channel and sends nothing on it: a headset that hangs."""
         c = await self.reach(peer)
         found = await hfp.find_ag_sdp_record(c)
         if not found:
@@ -493,7 +493,7 @@ class Headset:
                 self.pulse_from = None
 
     def microphone_source(self, kind, rate):
-        """A function that gives so many bytes of what the microphone hears."""
+        """Returns a function that gives the requested bytes of the microphone's audio."""
         match kind[0]:
             case "tone":
                 return voice.Tone(rate, *kind[1]).take
@@ -511,7 +511,7 @@ class Headset:
         return bytes
 
     async def microphone(self, link):
-        """One packet every 7.5 ms on the host's clock: what a controller's eSCO timing does."""
+        """Sends one packet every 7.5 ms by the host's clock, like a controller's eSCO timing."""
         size = 240 if self.sco_codec == "msbc" else 120          # PCM bytes of a packet
         source, kind = None, None
         start, sent = lab_time(), 0
@@ -530,7 +530,7 @@ class Headset:
                 self.takes[-1].sent(pcm, late=delay <= 0)
                 if delay > 0:
                     await asyncio.sleep(delay)
-                elif delay < -0.5:                               # host stalled: do not burst for ever
+                elif delay < -0.5:                               # host stalled: do not send an endless burst
                     start -= delay
         except Exception as e:
             self.note("mic-failed", repr(e))
@@ -550,7 +550,7 @@ class Headset:
         return self.takes[-1 if number is None else int(number)]
 
     def reset_counters(self):
-        """Begins a new take, in the middle of a connection too."""
+        """Begins a new take, even in the middle of a connection."""
         if self.sco:
             self.takes[-1].closed = lab_time()
             self.takes.append(Take(len(self.takes), self.sco_codec))
@@ -611,7 +611,7 @@ class Headset:
             return await asyncio.wait_for(self.connect_a2dp(a[0] if a else GUEST), 20)
         elif verb == "a2dp-capabilities":                 # from the next AVDTP connection
             self.music.capabilities = music.capabilities(a[0])
-        elif verb == "a2dp-refuse":                       # configuration|start N: so many from now on
+        elif verb == "a2dp-refuse":                       # configuration|start N: refuses this many from now on
             if a[0] not in ("configuration", "start"):
                 raise ValueError("a2dp-refuse configuration|start N")
             self.music.refusals[a[0]] = int(a[1])
@@ -651,13 +651,13 @@ class Headset:
             return await self.at("AT+XEVENT=BATTERY," + ",".join(a[:2]) + (",90,0" if len(a) > 1 else ""))
         elif verb == "csr-battery":                       # 0..9
             return await self.at(f"AT+CSRBATT={int(a[0])}")
-        elif verb == "raw":                               # as it is said, without waiting for an answer
+        elif verb == "raw":                               # as typed, without waiting for an answer
             (self.hf.dlc if self.hf else self.hs_dlc).write(" ".join(a) + "\r")
         elif verb == "connect-mute":
             return await self.connect_mute(a[0] if a else GUEST)
-        elif verb == "flood":                             # the same line so many times at once, without waiting for an answer
+        elif verb == "flood":                             # the same line this many times at once, without waiting for an answer
             self.hf.dlc.write((" ".join(a[1:]) + "\r") * int(a[0]))
-        elif verb == "refuse-links":                      # the next so many; the reason in hexadecimal
+        elif verb == "refuse-links":                      # the number; the reason in hexadecimal
             self.refusals, self.refusal = int(a[0]), int(a[1], 16) if len(a) > 1 else 0x0E
         elif verb == "codec-answer":
             if a[0] not in ("right", "wrong", "never"):
@@ -709,7 +709,7 @@ class Headset:
             await self.remote.press(a[0])                 # play, pause, stop, next, previous, volume_up ...
         elif verb == "wait":
             return await self.wait(a[0], self.lab.patience * float(a[1]), a[2] if len(a) > 2 else None)
-        elif verb == "mark":                              # wait then only sees what happens from now on
+        elif verb == "mark":                              # wait only sees later events
             self.cursor = len(self.events)
         elif verb == "events":
             since = int(a[0]) if a else 0

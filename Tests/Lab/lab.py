@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The lab's host side: a radio, a controller for the guest, and the headsets, in one process.
+"""Host side of the lab: a radio, a controller for the guest, and the headsets, in one process.
 
     lab.py --hci-socket PATH --ctl-socket PATH [--ctl-socket PATH2] [--qemu-socket PATH] --dir DIR [--headsets 2]
 
@@ -20,7 +20,7 @@ import time
 import clock
 import counted
 
-clock.log_to(os.dup(1))                                # RootCanal prints a line for every packet: keep that away from ours
+clock.log_to(os.dup(1))                                # RootCanal prints a line for every packet: keep it separate from our output
 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 import radio
@@ -118,7 +118,7 @@ class Lab:
         raise ValueError("lab time|say|air|voice|stalls|patience|analyse|qemu")
 
     async def analyse(self, args):
-        """Another process, and a modest one: the headsets must keep their pace."""
+        """Runs another process at low priority: the headsets must keep their pace."""
         process = await asyncio.create_subprocess_exec(
             "nice", "-n", "19", sys.executable, os.path.join(HERE, "analyse.py"), *args, cwd=self.dir,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
@@ -155,7 +155,7 @@ async def main():
     for code in range(counted.CODES):
         counted.sequence(code)                          # takes a moment, once
     gc.collect()
-    gc.freeze()                                         # what exists now stays: collections need not look at it
+    gc.freeze()                                         # the present objects stay: collections need not examine them
     stalls = asyncio.create_task(clock.watch_stalls(os.path.join(args.dir, "headset-stalls.log")))
     say("ready")
     await stalls

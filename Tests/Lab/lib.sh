@@ -7,21 +7,21 @@ H1=00:1B:DC:08:00:11 H2=00:1B:DC:08:00:12
 ROOT=$(readlink -f "$LAB/../..")
 BTCALL_BIN=$(readlink -f "${BTCALL_BIN:-$ROOT/.build/release}")
 BTCALL_DEBUG_BIN=$(readlink -f "${BTCALL_DEBUG_BIN:-$ROOT/.build/debug}")
-BTCALLD_BIN=$BTCALL_BIN                                 # where start_btcalld takes the daemon from
+BTCALLD_BIN=$BTCALL_BIN                                 # directory of the daemon for start_btcalld
 WORK=/run/lab/work                                     # recordings grow here, in memory: $SHARE is slow
 mkdir -p "$WORK"
 : "${LAB_PATIENCE:=3}"
-LAB_WORK_MS=95                                          # of lab-speed, where waits and limits were written: analyse.py has it, too
+LAB_WORK_MS=95                                          # duration of lab-speed where waits and limits were written: also in analyse.py
 checks=0 failures=0 finished=
 
-# gojq starts in an eighth of the time that jq takes here.
+# gojq starts eight times as fast as jq here.
 jq() { gojq "$@"; }
 
 # --- checks -------------------------------------------------------------------------------------------------------------
 ok() { checks=$((checks + 1)); echo "ok $checks - $*"; }
 not_ok() { checks=$((checks + 1)); failures=$((failures + 1)); echo "not ok $checks - $*"; }
 note() { echo "# $*"; }
-fail() { not_ok "$*"; finish; }                         # nothing after this makes sense
+fail() { not_ok "$*"; finish; }                         # all later checks would be meaningless
 check() { local what=$1; shift; if "$@" >/dev/null; then ok "$what"; else not_ok "$what ($*)"; fi; }         # WHAT COMMAND...
 is() { if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1 (got '$2', wanted '$3')"; fi; }                     # WHAT GOT WANTED
 _compare() { awk -v a="$1" -v b="$3" "BEGIN { exit !(a != \"\" && a != \"null\" && a + 0 $2 b + 0) }"; }
@@ -36,8 +36,8 @@ golden() { # NAME COMMAND...: its output against golden/NAME; LAB_GOLDEN=1 only 
 	[ -n "$LAB_GOLDEN" ] && return
 	if diff -u "$LAB/golden/$1" "$SHARE/golden/$1" > "$WORK/golden.diff" 2>&1; then ok "golden $1"; else not_ok "golden $1"; sed 's/^/# /' "$WORK/golden.diff"; fi
 }
-# The guest has no power from one moment to the next, and for SECONDS: nothing is shut down, nothing written. Then it starts,
-# with bonds and the daemon's state as they were on the disk, and the script begins again, with LAB_BOOT one more.
+# Cuts the guest's power without warning, for SECONDS: nothing is shut down or written. Then the guest starts with bonds and
+# the daemon's state as on the disk, and the script begins again, with LAB_BOOT increased by one.
 power_cut() { # SECONDS
 	mkdir -p "$SHARE/disk"
 	rm -rf "$SHARE/disk/bluetooth" "$SHARE/disk/btcall"
@@ -52,7 +52,7 @@ power_cut() { # SECONDS
 }
 [ -f "$SHARE/disk/checks" ] && read -r checks failures < "$SHARE/disk/checks"
 measure_machine() { local i; for i in 1 2 3; do lab-speed >> "$SHARE/speed.log"; sleep 0.1; done; }    # analyse machine
-# A guest that computes more slowly than where waits were written waits as many times longer.
+# A guest slower than the machine for which waits were written waits proportionally longer.
 measure_patience() {
 	patience=$(awk -v most="$LAB_PATIENCE" -v work="$LAB_WORK_MS" '{ sum += $1 } END { slow = NR ? sum / NR / work : 1
 		printf "%.0f", 100 * most * (slow > 1 ? slow : 1) }' "$SHARE/speed.log")                       # percent
@@ -68,9 +68,8 @@ trap _leave EXIT
 now() { printf '%s' "$EPOCHREALTIME"; }
 since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f s", b - a }'; }
 lab_time() { hs lab time; }
-# SECONDS of a wait are what is enough on the machine of README, Measured; the wait goes on for $LAB_PATIENCE times as long, for
-# slower ones, and the time in which the lab stood still does not count. How long a thing may take is said by at_most, of a time
-# that was measured.
+# SECONDS of a wait suffice on the machine of README, Measured; slower machines wait $LAB_PATIENCE times as long, and stalled
+# time of the lab does not count. The allowed duration is checked by at_most, with a measured time.
 stood_still() { still=; read -r still < /run/lab/stalled; still=$((10#${still:-0})); } 2>/dev/null  # $still: milliseconds since the boot
 wait_until() { # SECONDS COMMAND...                      no program is started for it
 	local end=$((${EPOCHREALTIME/./} + $1 * patience * 10000)) still before; shift
@@ -85,7 +84,7 @@ wait_until() { # SECONDS COMMAND...                      no program is started f
 # --- Bluetooth ----------------------------------------------------------------------------------------------------------
 dev() { echo "/org/bluez/hci0/dev_${1//:/_}"; }
 prop() { busctl --system --timeout=2 get-property org.bluez "$(dev "$1")" org.bluez.Device1 "$2" 2>/dev/null; }
-gone() { [ "$(prop "$1" Connected)" = "b false" ]; }                              # ADDRESS: BlueZ says so
+gone() { [ "$(prop "$1" Connected)" = "b false" ]; }                              # ADDRESS: according to BlueZ
 agent() { # one that accepts everything, for as long as the script lives; also looks for headsets
 	mkfifo "$WORK/bluetoothctl"
 	exec 7<>"$WORK/bluetoothctl"
@@ -142,19 +141,19 @@ property() { # PATH INTERFACE NAME: a string property of the daemon
 route() { property /org/btcall/router Router1 ActiveRoute; }
 route_is() { [ "$(route)" = "$1" ]; }
 wait_route() { wait_until "$2" route_is "$1"; }                                  # DEVICE SECONDS
-why() { # without what differs from run to run: measured times are masked, limits stay
+why() { # without values that differ from run to run: measured times are masked, limits stay
 	btcall why | sed -E 's/[0-9.]+ m?s ago/some time ago/g; s/[0-9.]+ s of /SOME of /g; s/penalty [0-9]+ s/penalty SOME/g
 		s/(carries the call|silent) for [0-9.]+ s/\1 for SOME/g; s/^(next: .*) in [0-9.]+ s$/\1 in SOME/'
 }
 statistics() { busctl --system --json=short get-property org.btcall /org/btcall/audio org.btcall.Audio1 Statistics; }
-own_losses() { statistics | jq .data.lost.data; }                                # what the daemon itself lost, in sum
+own_losses() { statistics | jq .data.lost.data; }                                # total losses of the daemon itself
 connected() { device_json bluetooth:$1 | jq -e .available >/dev/null; }          # ADDRESS
 calls_are() { [ "$(json 'map(.state) | join(" ")' calls)" = "$1" ]; }            # "active held"
 owns_name() { busctl --system --timeout=2 call org.freedesktop.DBus / org.freedesktop.DBus GetNameOwner s "$1"; }
-# A configuration for loopback cards: 0 is the earpiece, 1 the loudspeaker. Nothing is heard beside the calls, no call is
-# held by itself and nothing is done to the microphones, so that what is recorded is the call alone, as it was said, and no
-# device is open that no call wants. No headset is paged: scripts take them away and bring them back. The guest stands still
-# for up to 75 ms at times, so that a headset which is well seems silent for 100: that must not move a call.
+# A configuration for loopback cards: 0 is the earpiece, 1 the loudspeaker. No other audio, no automatic hold and no voice
+# processing, so that recordings contain only the unprocessed call, and no other device is open. No headset is paged: scripts
+# disconnect and reconnect them. The guest may stall for up to 75 ms, so that a healthy headset seems silent for 100: that
+# must not move a call.
 lab_config() {
 	cat <<-EOF
 	[audio]
@@ -176,11 +175,11 @@ lab_config() {
 	silentLimitMilliseconds = 160
 	EOF
 }
-# As the unit has it (dbus/btcalld.service): user btcall in its groups, no capability and none to be had, real-time priority and
+# As in the unit (dbus/btcalld.service): user btcall in its groups, no capability and none to gain, real-time priority and
 # locked memory by limits.
 as_btcall=(prlimit --rtprio=20:20 --memlock=unlimited:unlimited setpriv --reuid btcall --regid btcall --init-groups
 	--inh-caps=-all --ambient-caps=-all --bounding-set=-all --no-new-privs)
-# udev with the rules that are installed, those to be filled in filled in for the lab's devices.
+# udev with the installed rules, and with the templates filled in for the lab's devices.
 start_udev() { # FILE
 	mkdir -p /run/lab/rules
 	cp /usr/lib/udev/rules.d/60-input-id.rules /run/lab/rules/
@@ -192,7 +191,7 @@ start_udev() { # FILE
 	udevadm trigger --action=add --subsystem-match=sound --subsystem-match=input --subsystem-match=gpio
 	udevadm settle --timeout=20
 }
-# What scripts/install and the package have a board made of: the user, the bus's policy, udev.
+# Installs the parts that scripts/install and the package give a board: the user, the bus's policy, udev.
 prepare_board() {
 	[ -S /run/udev/control ] && return
 	getent group btcall >/dev/null || groupadd -r btcall
@@ -202,7 +201,7 @@ prepare_board() {
 	busctl --system call org.freedesktop.DBus / org.freedesktop.DBus ReloadConfig
 	start_udev "$ROOT/udev/70-btcall.rules"
 }
-# For user btcall: its directories as the unit makes them, and a place for what $BTCALLD_ENV has it write.
+# For user btcall: the unit's directories, and a place for files written because of $BTCALLD_ENV.
 prepare_directories() {
 	install -d -o btcall -g btcall -m 750 /var/lib/btcall
 	install -d -o btcall -g btcall -m 755 /run/btcall
@@ -216,7 +215,7 @@ start_btcalld() { # [CONFIG FILE]: $BTCALLD_ENV may hold NAME=VALUE words for it
 	[ -n "$1" ] || lab_config > "$config"
 	prepare_board || { note "the board is not prepared"; return 1; }
 	prepare_directories
-	# Below a home directory that is its owner's alone.
+	# Below a home directory that only its owner can read.
 	if ! "${as_btcall[@]}" test -x "$program"; then
 		cp "$program" "$WORK/btcalld" && program=$WORK/btcalld
 		chmod 755 /run/lab "$WORK" "$program"

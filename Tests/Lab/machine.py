@@ -12,7 +12,7 @@ class Machine:
         self.reader = self.writer = None
 
     async def command(self, name, arguments):
-        """One command, with the lab time just before it and behind it: what it does to the machine happens between them."""
+        """Sends one command, with the lab time before and after it: its effect on the machine lies between."""
         async with self.lock:
             if not self.writer:
                 self.reader, self.writer = await asyncio.open_unix_connection(self.path)

@@ -1,4 +1,4 @@
-"""What a headset hears as music: A2DP's sink, its streams as takes, and the keys and the volume of AVRCP."""
+"""Music at a headset: A2DP's sink, its streams as takes, and the keys and the volume of AVRCP."""
 import array
 import asyncio
 import os
@@ -9,8 +9,8 @@ from bumble import a2dp, avc, avdtp, avrcp, l2cap
 import voice
 from clock import lab_time
 
-KEYS = {"next": "FORWARD", "previous": "BACKWARD"}                       # the rest is called as in the specification
-STANDARD = "ffff0235"                                                    # all that SBC can do, bitpools 2 to 53
+KEYS = {"next": "FORWARD", "previous": "BACKWARD"}                       # other keys have the specification's names
+STANDARD = "ffff0235"                                                    # all SBC capabilities, bitpools 2 to 53
 CAPABILITIES = {"default": STANDARD, "mono": "f8ff0235", "low": "ffff0213", "44100": "2fff0235", "48000": "1fff0235"}
 
 
@@ -28,7 +28,7 @@ def capabilities(words):
 
 
 def choose(ours, theirs):
-    """The SBC configuration that a headset asks for which begins by itself: the best that both can do."""
+    """The SBC configuration requested by a headset that begins itself: the best that both support."""
     common = bytes(a & b for a, b in zip(ours[:2], theirs[:2]))
     def best(byte, bits):                                                # the first of the bits, the best first
         return next((bit for bit in bits if byte & bit), None)
@@ -41,13 +41,13 @@ def choose(ours, theirs):
 
 
 class Take:
-    """What came from one start of a stream to its end, and when (lab time)."""
+    """Audio from a start of a stream to its end, with times (lab time)."""
 
     def __init__(self, number, configuration):
         self.number, self.configuration = number, configuration
         self.opened, self.closed = lab_time(), None
         self.sbc = voice.SbcDecoder()
-        self.pcm, self.times = bytearray(), []                           # interleaved; (first frame of a packet, when it came)
+        self.pcm, self.times = bytearray(), []                           # interleaved; (first frame of a packet, time of receipt)
         self.packets = self.bytes = self.lost = self.miscounted = 0
         self.first = self.last = self.sequence = self.first_stamp = self.last_stamp = None
         self.gaps, self.bitpools = [], set()
@@ -70,7 +70,7 @@ class Take:
         if len(payload) > 3 and payload[1] == 0x9C:
             self.bitpools.add(payload[3])
         pcm = self.sbc.decode(payload[1:])
-        # The header says how many frames the packet holds.
+        # The header states the number of frames in the packet.
         self.miscounted += payload[0] & 0x0F != self.sbc.frames - frames
         if pcm:
             self.times.append((self.frames, now))
@@ -92,14 +92,14 @@ class Take:
                 "span_s": round(self.last - self.first, 3) if self.packets else 0}
 
     def statistics(self, tones=(), last_s=10):
-        """`tones`: the frequency that is wanted on each channel, left first; levels and shares are those of the last seconds."""
+        """`tones`: the expected frequency on each channel, left first; levels and shares are those of the last seconds."""
         out = dict(self.summary(), bytes=self.bytes, sbc_frames=self.sbc.frames, sbc_bad=self.sbc.bad,
                    miscounted=self.miscounted, bitpools=sorted(self.bitpools))
         if not self.packets:
             return out
         span, gaps = self.last - self.first, sorted(self.gaps)
         if span > 0:
-            # From the first packet to the last: what the last one holds is not over yet.
+            # From the first packet to the last, whose audio has not ended yet.
             out["kbit_s"] = round(self.bytes * 8 / 1000 / span)
             out["media_per_s"] = round(self.times[-1][0] / self.sbc.rate / span, 4) if self.times else 0
             out["stamp_s"] = round(((self.last_stamp - self.first_stamp) & 0xFFFFFFFF) / self.sbc.rate, 3) if self.sbc.rate else 0
@@ -112,7 +112,7 @@ class Take:
         return out
 
     def write(self, path):
-        """Both channels as WAV, and their time beside it."""
+        """Writes both channels as WAV, with their times beside it."""
         if not self.sbc.channels:
             raise RuntimeError("nothing was heard")
         with wave.open(path, "wb") as w:
@@ -127,12 +127,12 @@ class Take:
 
 
 class Sink:
-    """A headset's A2DP sink: one SBC endpoint for each AVDTP connection, or none while it has no A2DP."""
+    """A headset's A2DP sink: one SBC endpoint for each AVDTP connection, or none while A2DP is off."""
 
     def __init__(self, owner):
         self.owner = owner
-        self.capabilities = bytes.fromhex(STANDARD)                      # counts from the next AVDTP connection
-        self.refusals = {}                                               # configuration, start: so many are refused
+        self.capabilities = bytes.fromhex(STANDARD)                      # used from the next AVDTP connection on
+        self.refusals = {}                                               # number of refusals by configuration and start
         self.takes = []
         self.protocol = self.endpoint = self.signal = None
 
@@ -212,7 +212,7 @@ class Sink:
 
     # --- the headset by itself --------------------------------------------------
     async def connect(self, connection):
-        """As a headset does that is switched on: signalling, the best configuration that both can do, the stream open."""
+        """Connects like a headset when switched on: signalling, the best common configuration, open stream."""
         protocol = await self._signalling(connection)
         self.listener.set_server(connection, protocol)
         protocol.on("close", lambda: self.listener.remove_server(connection))
@@ -227,7 +227,7 @@ class Sink:
 
     @staticmethod
     async def _signalling(connection):
-        # Encryption is known here before the guest's kernel has heard of it, which refuses as long as it has not.
+        # Encryption is known here before the guest's kernel has learnt of it, which refuses until then.
         for _ in range(20):
             try:
                 return await avdtp.Protocol.connect(connection)
@@ -292,7 +292,7 @@ class Remote(avrcp.Delegate):
         self.protocol.on("stop", lambda: self._changed("closed"))
 
     def _changed(self, state):
-        self.protocol.notification_listeners.clear()                     # they belong to a connection that is no more
+        self.protocol.notification_listeners.clear()                     # they belong to an earlier connection
         self.owner.note("avrcp", state)
 
     async def set_absolute_volume(self, volume):
@@ -312,7 +312,7 @@ class Remote(avrcp.Delegate):
             await self.protocol.send_key_event(operation(name), pressed)
 
     def turn(self, volume):
-        """The volume at the headset's own buttons: the gateway is told, if it asked to be."""
+        """Sets the volume at the headset's own buttons, and notifies the gateway if it has registered for it."""
         self._connected()
         if not 0 <= volume <= 127:
             raise ValueError("avrcp-volume 0...127")

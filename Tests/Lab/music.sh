@@ -11,12 +11,12 @@ play_music() { # DEVICE [ARGUMENTS of aplay]: in the background, urgent; a sessi
 	MUSIC=$!
 }
 end_music() { kill "$MUSIC" 2>/dev/null; wait "$MUSIC" 2>/dev/null; }
-start_bluealsa() { # [OPTIONS]: owns A2DP until it is ended
+start_bluealsa() { # owns A2DP until it is ended
 	nice -n -10 bluealsa -p a2dp-source "$@" >>"$SHARE/bluealsa.log" 2>&1 &
 	BLUEALSA=$!
 	wait_until 10 owns_name org.bluealsa
 }
-transport() { # ADDRESS: its MediaTransport1, as bluetoothd has it
+transport() { # its MediaTransport1 in bluetoothd
 	busctl --system --timeout=2 tree --list org.bluez 2>/dev/null | grep -E "^$(dev "$1")(/sep[0-9]+)?/fd[0-9]+$" | tail -1
 }
 transport_property() { # ADDRESS NAME: its value
@@ -33,7 +33,7 @@ headset_volume_is() { [ "$(hs "$1" status | jq .volume)" = "$2" ]; }            
 streams() { [ "$(hs "$1" status | jq -r .a2dp)" = streaming ]; }                 # h1|h2: the headset's stream is started
 heard_packets() { hs "$1" a2dp | jq '.packets // 0'; }
 
-# What a headset hears now: the statistics of the present stream in $music, checked for both tones.
+# Examines the headset's present audio: the statistics of the stream in $music, checked for both tones.
 hears_music() { # h1|h2 WHAT [RATE]
 	music=$(hs "$1" a2dp $LEFT $RIGHT)
 	note "$2: $(jq -c 'del(.first, .last, .opened, .closed)' <<<"$music")"
@@ -49,7 +49,7 @@ hears_music() { # h1|h2 WHAT [RATE]
 		check_json "$2: level, $channel" "$music" "(.$channel.rms_dbfs + ${LEVEL:-9.0}) | fabs < 0.5"
 	done
 }
-# Headset 1, which can do less and is connected: what is played to it by DEVICE is whole, and as it can have it.
+# Headset 1 with limited capabilities, connected: audio played to it by DEVICE is complete, in the best supported form.
 hears_what_it_can() { # mono|low|44100 DEVICE
 	check "$1: it has a transport" wait_until 20 eval "[ -n \"\$(transport $H1)\" ]"
 	note "$1: configuration $(transport_property $H1 Configuration)"
@@ -67,10 +67,10 @@ hears_what_it_can() { # mono|low|44100 DEVICE
 	esac
 	end_music
 }
-# From the first to the last packet as much sound as time: within what the buffers on the way may hold.
+# From the first to the last packet, sound and time agree within the size of the buffers on the way.
 keeps_time() { at_most "$1: sound and time differ by (s)" "$(jq '(.media_s - .span_s) | fabs' <<<"$music")" 0.7; }            # WHAT
 
-# When something happened at a headset, in lab time, the first after T; nothing if it did not.
+# Lab time of the first event at a headset after T; empty if there was none.
 event_after() { hs "$1" events | jq --argjson t "$2" --arg k "$3" --arg v "${4:-}" '[.[] | select(.[0] > $t and .[1] == $k and (.[2] | tostring | contains($v)))][0][0] // empty'; }  # h1|h2 T EVENT [VALUE]
 before() { _compare "$2" "<" "$3"; }                                             # _ A B
 cpu_per_second() { # PID... over 10 s of a stream: milliseconds of CPU per second

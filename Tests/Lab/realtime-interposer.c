@@ -82,7 +82,7 @@ extern void *__libc_memalign(size_t, size_t);
 void *malloc(size_t size) { COUNT(MALLOC); return __libc_malloc(size); }
 void *calloc(size_t number, size_t size) { COUNT(CALLOC); return __libc_calloc(number, size); }
 void *realloc(void *memory, size_t size) { COUNT(REALLOC); return __libc_realloc(memory, size); }
-/* Of nothing it does nothing: qsort of glibc 2.36, which webrtc-audio-processing sorts 24 numbers with, ends so. */
+/* free(NULL) is harmless: qsort of glibc 2.36, which webrtc-audio-processing uses to sort 24 numbers, ends with it. */
 void free(void *memory) { if (memory) COUNT(FREE); __libc_free(memory); }
 void *memalign(size_t alignment, size_t size) { COUNT(MEMALIGN); return __libc_memalign(alignment, size); }
 void *aligned_alloc(size_t alignment, size_t size) { COUNT(ALIGNED_ALLOC); return __libc_memalign(alignment, size); }

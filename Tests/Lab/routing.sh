@@ -1,6 +1,5 @@
-# For the scripts on the routing policy: two paired headsets, calls with recordings, and the routes that were taken.
-# Sourced by scripts/31-*.sh to 33-*.sh. The far end is counted signal 0, the earpiece's microphone 1, those of the
-# headsets 2 and 3.
+# For the scripts on the routing policy: two paired headsets, calls with recordings, and recorded routes. Sourced by
+# scripts/31-*.sh to 33-*.sh. The far end is counted signal 0, the earpiece's microphone 1, those of the headsets 2 and 3.
 . "$LAB/lib.sh"
 
 pair_headsets() { # both, then both off; preferred bluetooth, default earpiece
@@ -32,7 +31,7 @@ unwatch_routes() { kill "$monitor" 2>/dev/null; mv "$WORK/monitor.json" "$SHARE/
 idle_links() { is "$1: no link to headset $2" "$(hs $2 status | jq .sco)" false; }       # WHAT h1|h2
 
 # --- calls ----------------------------------------------------------------------------------------------------------------
-begin_call() { # NAME ARGUMENTS of test_call: what it is heard on is recorded
+begin_call() { # NAME ARGUMENTS of test_call: records the devices' playback
 	section=$1; shift
 	mark_routes
 	first1=$(hs h1 status | jq .takes) first2=$(hs h2 status | jq .takes)
@@ -56,7 +55,7 @@ end_call() { # from the board; keeps the recordings
 }
 
 # --- sound ----------------------------------------------------------------------------------------------------------------
-decode_call() { # of the section's recordings: $heard; notes what there is
+decode_call() { # examines the section's recordings: $heard; notes the files
 	heard=$(analyse decode --code 0 $recordings)
 	echo "$heard" > "$SHARE/$section-heard.json"
 	note "$section: heard on $(jq -c '[.files[] | {(.file): .heard_s}] | add' <<<"$heard"); stalls: $(analyse stalls | jq -c '{count, total_ms, longest_ms}')"
@@ -70,7 +69,7 @@ longest() { # missing|silences BEFORE AFTER: ms between a recording with that wo
 silence() { # BEFORE AFTER: the longest in ms, whether or not the lab stalled meanwhile
 	jq --arg before "$1" --arg after "$2" '[.silences[] | select((.before | contains($before)) and (.after | contains($after))) | .ms] | max // 0' <<<"$heard"
 }
-one_device() { # a new device sounds while the old one plays out what it has queued (95 ms), and no longer
+one_device() { # a new device plays while the old one still plays its queued audio (95 ms), and no longer
 	at_most "$section: two devices at once (ms)" "$(jq .overlap_ms_max <<<"$heard")" 150
 }
 microphone_gap() { # longest time in which the far end heard no microphone at all, in ms

@@ -1,5 +1,6 @@
 # For scripts with softphones: . "$LAB/lib.sh" first. Two of Debian's baresip call each other over loopback; the board's uses
-# the ALSA PCM btcall and is followed by btcall-baresip where start_follower starts it, the far one says a tone of 1 kHz and records what it hears. Sourced by scripts/8*.sh.
+# the ALSA PCM btcall and is followed by btcall-baresip where start_follower starts it, the far one sends a 1 kHz tone and
+# records. Sourced by scripts/8*.
 BOARD=sip:board@127.0.0.1:5060 FAR=sip:+4930123@127.0.0.1:5070
 BOARD_CONTROL=4444 FAR_CONTROL=4445
 
@@ -31,7 +32,7 @@ softphone_config() { # SIP-PORT CONTROL-PORT SOURCE PLAYER ALERT MODULES...: wha
 	printf 'module %s.so\n' "$@"
 }
 
-board_softphone() { # [answermode=auto]: nothing of ours but the PCM; numbers are dialled through the far end
+board_softphone() { # [answermode=auto]: uses only the PCM of btcall; numbers are dialled through the far end
 	mkdir -p "$WORK/board"
 	softphone_config 5060 $BOARD_CONTROL "alsa,btcall:call" "audio_player alsa,btcall:call" "audio_alert alsa,btcall:ring" alsa \
 		> "$WORK/board/config"
@@ -41,13 +42,13 @@ board_softphone() { # [answermode=auto]: nothing of ours but the PCM; numbers ar
 	BOARD_PHONE=$!
 }
 
-# btcall-baresip as its unit has it (dbus/btcall-baresip.service): a user of its own, in group btcall, without a capability. It
+# btcall-baresip as in its unit (dbus/btcall-baresip.service): its own user, in group btcall, without capabilities. It
 # follows the board's baresip.
 start_follower() {
 	local program=$BTCALL_BIN/btcall-baresip
 	[ -x "$program" ] || { note "no btcall-baresip in '$BTCALL_BIN': swift build -c release"; return 1; }
 	getent passwd btcall-baresip >/dev/null || useradd -r -M -d /nonexistent -s /usr/sbin/nologin btcall-baresip
-	# The program may be below a home directory that is its owner's alone.
+	# The program may be below a home directory that only its owner can read.
 	cp "$program" "$WORK/btcall-baresip" && cp "$ROOT/etc/baresip.conf" "$WORK/baresip.conf" || return 1
 	chmod 755 /run/lab "$WORK" "$WORK/btcall-baresip"
 	chmod 644 "$WORK/baresip.conf"
@@ -60,7 +61,7 @@ stop_follower() { kill "$FOLLOWER" 2>/dev/null; wait "$FOLLOWER" 2>/dev/null; }
 
 far_softphone() {
 	mkdir -p "$WORK/far"
-	# ausine knows 48 kHz with two channels only.
+	# ausine supports 48 kHz with two channels only.
 	{
 		softphone_config 5070 $FAR_CONTROL "ausine,1000" "" "" ausine sndfile
 		printf 'ausrc_srate 48000\nausrc_channels 2\nsnd_path %s\n' "$WORK/far"
@@ -84,7 +85,7 @@ far_mark() { far_seen=$(stat -c %s "$SHARE/far-events.log"); }
 far_said() { tail -c +$((far_seen + 1)) "$SHARE/far-events.log" | grep -qE "$1"; }
 far_wait() { wait_until "$2" far_said "$1"; }                                    # PATTERN SECONDS, since the mark
 far_event() { echo "\"type\":\"$1\"[^}]*${2:+\"param\":\"$2\"}"; }                # TYPE [PARAM]: a pattern
-# What the far end heard of the latest call, to $SHARE/NAME.
+# Moves the far end's recording of the latest call to $SHARE/NAME.
 far_heard() { local file; file=$(ls -t "$WORK/far"/*-dec.wav 2>/dev/null | head -1); [ -n "$file" ] && mv "$file" "$SHARE/$1"; }
 
 end_softphones() {
@@ -93,7 +94,7 @@ end_softphones() {
 	wait "$BOARD_PHONE" "$FAR_PHONE" "$FAR_EVENTS" 2>/dev/null
 }
 
-# A tone of 1 kHz each way between the far end and headset $1, for some seconds: the shares of "analyse tone".
+# A 1 kHz tone each way between the far end and headset $1, for some seconds: the shares of "analyse tone".
 tones() { # h1|h2 WHAT
 	hs $1 sco-reset
 	sleep "${TONE_SECONDS:-15}"

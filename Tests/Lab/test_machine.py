@@ -1,4 +1,4 @@
-"""Unit tests of the way to QEMU. Run in the lab's Python environment: python3 -m unittest."""
+"""Unit tests of the connection to QEMU. Run in the lab's Python environment: python3 -m unittest."""
 import asyncio
 import json
 import os
@@ -24,7 +24,7 @@ class Control(unittest.IsolatedAsyncioTestCase):
         self.directory.cleanup()
 
     async def answer(self, reader, writer):
-        """What QEMU does: a greeting, then an answer for each command, with events in between."""
+        """Acts like QEMU: a greeting, then an answer for each command, with events in between."""
         writer.write(b'{"QMP": {"version": {}}}\n')
         while line := await reader.readline():
             asked = json.loads(line)

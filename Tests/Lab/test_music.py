@@ -1,4 +1,4 @@
-"""Unit tests of what a headset hears as music. Run in the lab's Python environment: python3 -m unittest."""
+"""Unit tests of the music at a headset. Run in the lab's Python environment: python3 -m unittest."""
 import ctypes
 import os
 import sys

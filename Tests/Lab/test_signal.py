@@ -152,7 +152,7 @@ class Decoding(unittest.TestCase):
         self.assertGreater(s["end"] - s["start"], 4.95)
 
     def test_narrow_band_detour_and_cut(self):
-        """48 kHz to 8 kHz and back with a cut between: what a CVSD headset would hear."""
+        """48 kHz to 8 kHz and back with a cut between: the audio of a CVSD headset."""
         narrow = counted.resample(signal(3, 48000) / 32768, 48000)
         g = counted.gaps(counted.decode(without(narrow, 8000, 1.7, 20), 8000))
         self.assertEqual(len(g), 1, g)
@@ -251,7 +251,7 @@ class Analysis(unittest.TestCase):
         self.assertAlmostEqual(together[0]["from"], begin + 6, delta=0.012)
 
     def test_packets_that_stop_for_a_moment(self):
-        """The headset hears nothing from 4 s to 4.6 s; its recording goes on with what came then."""
+        """The headset hears nothing from 4 s to 4.6 s; its recording continues with the later audio."""
         self.clock()
         begin = self.OFFSET + 100
         heard = signal(8)
@@ -312,7 +312,7 @@ class Analysis(unittest.TestCase):
         self.assertEqual(analyse.delay(analyse.Recording("said.wav"), analyse.Recording("heard.wav"), 1, 5.0)["pairs"], 0)
 
     def test_delay_that_grows(self):
-        """100 ppm for 28 s, then 20 ms that are left out."""
+        """100 ppm for 28 s, then 20 ms missing."""
         self.clock()
         said = signal(28, code=1)
         drifting = np.interp(np.arange(0, len(said) - 10) * 0.9999, np.arange(len(said)), said.astype(float))
@@ -325,7 +325,7 @@ class Analysis(unittest.TestCase):
         self.assertAlmostEqual(result["drift_ms"], -20, delta=1)
 
     def exchange(self, said, heard, begin):
-        """Packets of 7.5 ms as a microphone says them, blocks of 10 ms as the far end hears them, up to 4 ms late."""
+        """Packets of 7.5 ms from a microphone, blocks of 10 ms at the far end, up to 4 ms late."""
         random = np.random.RandomState(7)
         self.write("said", said, 16000)
         self.log("said.times", "# clock lab", "# mode arrival",

@@ -1,4 +1,4 @@
-"""Unit tests of what the runs of a script say together, and of the watch over the lab's own stalls."""
+"""Unit tests of the combined verdict of a script's runs, and of the detection of the lab's own stalls."""
 import unittest
 
 from clock import Watch

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the runs of one lab script say together: is it to be run again, and is it passed, failed or not to be judged?
+"""Combined verdict of the runs of one lab script: run again, passed, failed or not to be judged?
 
     verdict.py DIR          reads DIR/run-1, DIR/run-2 ...: output.txt (TAP), status, beside (if it ran beside another script),
                             machine.json (analyse.py machine); prints JSON {verdict, failed, unjudged}
@@ -18,15 +18,15 @@ from dataclasses import dataclass, field
 RUNS = 3                                                # the first one, and twice more
 NOT_OK = re.compile(r"^not ok \d+ - (.*)$")
 LIMIT = re.compile(r"^(.*) \(got '-?[0-9.]+', at (?:most|least) [0-9.]+\)$")
-RESULT = re.compile(r" \(.*\)$")                       # what a check got: not part of its name
+RESULT = re.compile(r" \(.*\)$")                       # result of a check: not part of its name
 
 
 @dataclass
 class Run:
     passed: bool
     beside: bool = False
-    still: bool = True                                  # the lab did not stand still for longer than a script bears
-    judges: bool = True                                 # the machine is quick enough to judge limits by
+    still: bool = True                                  # the lab did not stall for longer than a script tolerates
+    judges: bool = True                                 # the machine is fast enough to judge limits
     behaviour: dict = field(default_factory=dict)       # name of a failed check: its whole line
     limits: dict = field(default_factory=dict)
 
@@ -46,7 +46,7 @@ class Run:
 
     @property
     def measures(self):
-        """Limits that it missed say something."""
+        """Whether its missed limits are meaningful."""
         return self.judges and self.still and not self.beside
 
 

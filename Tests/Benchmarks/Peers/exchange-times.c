@@ -1,7 +1,7 @@
-/* Preloaded into `btcall test-call`: what it exchanges with the daemon, and when.
+/* Preloaded into `btcall test-call`: records its audio exchange with the daemon, with times.
  *
- * The application stays the one that ships. The audio of a call is its only socket of packets with a sequence; what it
- * receives there is what was heard, what it sends what was said. Written to $PEER_TRACKS-heard and -said as in track.h,
+ * The shipped application is used unchanged. A call's audio is its only SOCK_SEQPACKET socket; audio received there was
+ * heard, audio sent there was said. Written to $PEER_TRACKS-heard and -said as in track.h,
  * when the socket ends. $PEER_RATE is the call's rate. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
-/* Preloaded into BlueALSA and PipeWire beside sco-redirect: an adapter hci0 where there is none, with eSCO and every feature.
+/* Preloaded into BlueALSA and PipeWire beside sco-redirect: simulates an adapter hci0 with eSCO and every feature.
  *
- * They ask the kernel for its features; btcall has them from bluetoothd. */
+ * They ask the kernel for its features; btcall gets them from bluetoothd. */
 #define _GNU_SOURCE
 #include <bluetooth/bluetooth.h>
 #include <bluetooth/hci.h>

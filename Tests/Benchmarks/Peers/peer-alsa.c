@@ -2,7 +2,7 @@
  *
  * usage: peer-alsa CAPTURE PLAYBACK ELSEWHERE RATE FAR.wav BASENAME
  *
- * Two blocks are played ahead. When a device says that it is gone, it prints "told TIME" (CLOCK_MONOTONIC) and plays on
+ * Two blocks are played ahead. When a device reports that it has gone, it prints "told TIME" (CLOCK_MONOTONIC) and plays on
  * ELSEWHERE. Writes BASENAME-heard and BASENAME-said as in track.h, on SIGTERM or SIGINT. */
 #include <alsa/asoundlib.h>
 #include <errno.h>
@@ -50,7 +50,7 @@ static snd_pcm_t *open_pcm(const char *device, snd_pcm_stream_t stream, unsigned
 	return pcm;
 }
 
-/* One block of the far end; what lies ahead of it is silence. */
+/* One block of the far end, preceded by silence. */
 static int say(snd_pcm_t *pcm, unsigned block, int silence)
 {
 	static int16_t out[4096];
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 	struct sigaction a = { .sa_handler = on_signal };
 	sigaction(SIGTERM, &a, NULL);
 	sigaction(SIGINT, &a, NULL);
-	/* As the application of btcall's benchmark has it. */
+	/* The priority of the application in btcall's benchmark. */
 	struct sched_param p = { .sched_priority = 5 };
 	if (sched_setscheduler(0, SCHED_RR, &p) || mlockall(MCL_CURRENT | MCL_FUTURE)) perror("peer-alsa: real time");
 

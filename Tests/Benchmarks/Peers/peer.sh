@@ -37,7 +37,7 @@ start_pipewire() {
 	wait_until 20 eval 'wpctl status | grep -q Audio'
 }
 stop_daemons() { kill $daemons; wait $daemons; } 2>/dev/null
-start_program() { # starts the program at the call, with its tracks
+start_program() { # BASENAME: starts the program at the call, with its tracks
 	case $peer in
 	btcall)
 		PEER_TRACKS=$1 PEER_RATE=$rate LD_PRELOAD=$PROGRAMS/exchange-times.so test_call --outgoing --number 1001 \

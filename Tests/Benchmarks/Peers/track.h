@@ -1,7 +1,7 @@
-/* What a program heard or said, and when: kept in memory while the call runs, written when it ends.
+/* Audio that a program received or sent, with times: kept in memory during the call, written when it ends.
  *
- * NAME.wav, and NAME.times with a line "samples time" for each piece: so many samples had come, or had been given away,
- * with the one that was exchanged at that time (guest's CLOCK_MONOTONIC). */
+ * NAME.wav, and NAME.times with a line "samples time" for each piece: number of samples received or sent, including the
+ * piece exchanged at that time (guest's CLOCK_MONOTONIC). */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static inline void track_begin(struct track *t, unsigned rate)
 	t->sample = malloc(sizeof *t->sample * rate * TRACK_SECONDS);
 	t->piece = malloc(sizeof *t->piece * TRACK_PIECES * TRACK_SECONDS);
 	if (!t->sample || !t->piece) abort();
-	/* No page of it is to come for the first time in the call. */
+	/* Avoids page faults during the call. */
 	memset(t->sample, 0, sizeof *t->sample * rate * TRACK_SECONDS);
 	memset(t->piece, 0, sizeof *t->piece * TRACK_PIECES * TRACK_SECONDS);
 }

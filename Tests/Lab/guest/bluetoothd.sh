@@ -1,4 +1,4 @@
-# In the guest: bluetoothd on and off. /var/lib/bluetooth outlives it.
+# In the guest: starts and kills bluetoothd. /var/lib/bluetooth survives.
 
 # The host's own program and configuration; returns when the adapter is powered.
 start_bluetoothd() {
@@ -16,7 +16,7 @@ start_bluetoothd() {
 	return 1
 }
 
-# SIGKILL, and returns when it is gone.
+# Sends SIGKILL, and returns when it has ended.
 kill_bluetoothd() {
 	local i pid
 	pid=$(pidof bluetoothd) || return 1

@@ -31,7 +31,7 @@ static int channel(void)
 	return open(port, O_RDWR);
 }
 
-/* Appends a word so that the other side's shlex gives it back. */
+/* Appends a word, quoted for the other side's shlex. */
 static char *quote(char *to, const char *word)
 {
 	*to++ = '\'';

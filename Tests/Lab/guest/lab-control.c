@@ -1,4 +1,4 @@
-/* In the guest: control elements of a sound card, as a driver has them and as another program sets them.
+/* In the guest: adds control elements to a sound card, like a driver, and sets them, like another program.
  *
  * usage: lab-control CARD COMMAND...      the commands are carried out one after the other
  *     jack NAME          adds a jack: a boolean element of the card, off
@@ -7,8 +7,8 @@
  *     get NAME           prints the first channel
  *     remove NAME
  *     sleep MILLISECONDS
- * NAME is that of the element ("Headphone Jack", "Speaker Playback Volume"); CARD as in hw:0. What is added stays when the
- * program has ended, until the card goes. */
+ * NAME is that of the element ("Headphone Jack", "Speaker Playback Volume"); CARD as in hw:0. Added elements stay after the
+ * program has ended, until the card is removed. */
 #include <alsa/asoundlib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void check(const char *what, int result)
 	if (result < 0) { fprintf(stderr, "lab-control: %s: %s\n", what, snd_strerror(result)); exit(1); }
 }
 
-/* The element of a name, in whichever interface it is. */
+/* Finds an element by name, in any interface. */
 static void find(const char *name, snd_ctl_elem_id_t *id)
 {
 	snd_ctl_elem_list_t *list;
@@ -41,7 +41,7 @@ static void find(const char *name, snd_ctl_elem_id_t *id)
 	exit(1);
 }
 
-/* The same, with what it is like and room for its value. */
+/* The same, with its description and room for its value. */
 static void look_up(const char *name, snd_ctl_elem_id_t *id, snd_ctl_elem_info_t *info, snd_ctl_elem_value_t *value)
 {
 	find(name, id);
@@ -61,7 +61,7 @@ static void add(snd_ctl_elem_iface_t interface, const char *name, long max)
 	check(name, max > 1
 		? snd_ctl_add_integer_elem_set(control, info, 1, 2, 0, max, 1)
 		: snd_ctl_add_boolean_elem_set(control, info, 1, interface == SND_CTL_ELEM_IFACE_MIXER ? 2 : 1));
-	/* Until it is unlocked nobody else may write it. */
+	/* No other program may write it until it is unlocked. */
 	snd_ctl_elem_info_get_id(info, id);
 	snd_ctl_elem_unlock(control, id);
 }

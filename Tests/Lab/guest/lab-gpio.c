@@ -1,6 +1,6 @@
-/* In the guest: a GPIO chip of eight lines for the kernel's own driver. Its inputs do what its standard input says until
- * that ends; what is set of its outputs is printed. The kernel of the lab has neither gpio-sim nor gpio-mockup; it has the driver of the CP2112, a HID device that
- * is asked for its lines. /dev/uhid plays that device.
+/* In the guest: a GPIO chip of eight lines for the kernel's own driver. Its standard input sets its inputs, until it ends;
+ * changes of its outputs are printed. The lab's kernel has neither gpio-sim nor gpio-mockup, but the driver of the CP2112, a
+ * HID device that reports its lines; /dev/uhid simulates that device.
  *
  * usage: lab-gpio                         (modprobe uhid hid-cp2112 first)
  * Lines of standard input: "LINE VALUE". Prints "ready" when the driver has taken the chip (label cp2112_gpio),

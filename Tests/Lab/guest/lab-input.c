@@ -1,4 +1,4 @@
-/* In the guest: an input device with keys and switches, which does what its standard input says until that ends.
+/* In the guest: an input device with keys and switches, controlled by its standard input until that ends.
  *
  * usage: lab-input NAME CODE...           CODE is key:NUMBER or sw:NUMBER
  * Lines of standard input: "key NUMBER VALUE", "sw NUMBER VALUE", "sleep MILLISECONDS". Prints "ready" once the device

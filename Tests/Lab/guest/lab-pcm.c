@@ -117,7 +117,7 @@ static int play(const char *device, const char *path, unsigned rate, unsigned ch
 		snd_pcm_sframes_t n = snd_pcm_writei(pcm, out, chunk);
 		if (n < 0) {
 			fprintf(stderr, "lab-pcm: play %s: %s at %.3f\n", device, snd_strerror(n), now());
-			/* EIO: nobody took anything for 10 s, because no call had the card. */
+			/* EIO: no data was read for 10 s, because no call used the card. */
 			if (n == -EIO ? snd_pcm_prepare(pcm) < 0 : snd_pcm_recover(pcm, n, 1) < 0) return 1;
 		}
 	}

@@ -1,6 +1,6 @@
-/* In the guest: how fast the virtual CPU is. Does a fixed piece of work (mixing, and memory that the innermost cache does not hold)
- * and prints how many milliseconds it took. Limits that tests measure mean something only where it is not much slower than where
- * they were written: README, Measured. */
+/* In the guest: measures the speed of the virtual CPU. Does a fixed piece of work (mixing, and memory beyond the innermost
+ * cache) and prints its duration in milliseconds. Limits in tests are meaningful only on a machine that is not much slower
+ * than the one for which they were written: README, Measured. */
 #include <sched.h>
 #include <stdio.h>
 #include <time.h>

@@ -1,10 +1,10 @@
-/* In the guest: logs when the lab itself stands still, and how the guest's clock relates to lab time.
+/* In the guest: logs stalls of the lab itself, and the relation of the guest's clock to lab time.
  *
  * usage: lab-watch CONTROL_PORT LOG TOTAL
  *
  * One thread at the highest real-time priority wakes every 5 ms: when it is late, the virtual CPU did not run.
- * A second one asks the headset process for the time every 20 ms: when the answer is late, the way between guest
- * and headsets (virtio, QEMU, the headset process) did not work. Lines of the log, times in seconds of the guest's
+ * A second one asks the headset process for the time every 20 ms: when the answer is late, the path between guest
+ * and headsets (virtio, QEMU, the headset process) was blocked. Lines of the log, times in seconds of the guest's
  * CLOCK_MONOTONIC:
  *   stall TIME MS           woken MS after TIME
  *   path TIME MS            asked at TIME, answered MS later
@@ -80,7 +80,7 @@ static void *tick(void *unused)
 	return NULL;
 }
 
-/* Has no priority: what the daemon's control thread and all the programs of a script get of the virtual CPU, it gets. */
+/* Has no priority: gets the same share of the virtual CPU as the daemon's control thread and a script's programs. */
 static void *modest(void *unused)
 {
 	(void)unused;

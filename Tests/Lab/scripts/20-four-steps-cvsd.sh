@@ -1,5 +1,5 @@
 #!/bin/bash
 # lab: limit=390 bonds="h1 h2"
-# The four steps with headsets that know CVSD only.
+# The four steps with headsets that support CVSD only.
 set -- cvsd
 . "$LAB/four-steps.sh"

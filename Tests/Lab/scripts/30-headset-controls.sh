@@ -1,6 +1,6 @@
 #!/bin/bash
 # lab: limit=300 bonds="h1"
-# What a person does at the headset: answer, end, volume; and what the headset tells of itself: battery.
+# A person's actions at the headset: answer, end, volume; and the headset's battery reports.
 . "$LAB/lib.sh"
 
 start_btcalld || fail "btcalld starts"
@@ -46,7 +46,7 @@ check "the headset rings again" hs h1 wait ring 10
 check "AT+CHUP rejects" hs h1 hangup
 check "the provider's call ends" wait_test_call 5
 
-# What no gateway knows.
+# A command unknown to every gateway.
 check "an unknown command is refused" eval "! hs h1 at AT+NOSUCH=1"
 check "and the connection stands" eval "hs h1 at 'AT+CIND?'"
 

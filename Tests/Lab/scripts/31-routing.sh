@@ -1,7 +1,7 @@
 #!/bin/bash
 # lab: limit=420 bonds="h1 h2"
-# What people do to a call: the headset's button moves it away and back, a choice while it rings, holding, and somebody else
-# who needs the audio. After each step "btcall why" has to say so.
+# Routing by people: the headset's button moves a call away and back, a choice while it rings, hold, and an interruption by
+# another program. After each step "btcall why" must report it.
 . "$LAB/routing.sh"
 
 start_btcalld || fail "btcalld starts"
@@ -10,13 +10,13 @@ watch_routes
 switch_on_known h2 $H2
 switch_on_known h1 $H1
 
-# Transfer by the headset's button, both ways. Headset 1 came last: the call is with it.
+# Transfer by the headset's button, both ways. Headset 1 connected last: the call is on it.
 begin_call transfer --outgoing --number 1001
 check "transfer: the call is with headset 1" wait_route bluetooth:$H1 15
 sleep 3
 hs h1 mark
 check "transfer: headset 1 closes its link" hs h1 audio-close
-sleep 0.5                                               # nothing else to do for the guest while the call moves
+sleep 0.5                                               # leaves the guest idle while the call moves
 check "transfer: the call is on the earpiece" wait_route earpiece 2
 golden why-transfer-away.txt why
 sleep 2
@@ -33,7 +33,7 @@ golden routes-transfer.txt routes
 decode_call
 at_least "transfer: seconds heard on headset 1" "$(heard_on h1)" 4
 at_least "transfer: seconds heard on the earpiece" "$(heard_on earpiece)" 2
-# What the headset leaves is lost until the daemon knows that it did not switch off; what it joins loses nothing.
+# Audio on the abandoned headset is lost until the daemon knows that it did not switch off; the new device loses nothing.
 at_most "transfer away: longest silence (ms)" "$(longest silences h1 earpiece)" 300
 at_most "transfer away: signal missing (ms)" "$(longest missing h1 earpiece)" 300
 at_most "transfer back: longest silence (ms)" "$(longest silences earpiece h1)" 20
@@ -41,7 +41,7 @@ at_most "transfer back: signal missing (ms)" "$(longest missing earpiece h1)" 20
 one_device
 at_most "transfer: far end without a microphone (ms)" "$(microphone_gap)" 300
 
-# A choice while a call rings applies when it is answered, also where another headset would have had the call.
+# A choice while a call rings applies when it is answered, even if another headset would have got the call.
 begin_call ringing --incoming --number +4912345
 check "ringing: headset 1 rings" hs h1 wait ring 10
 check "ringing: headset 2 is chosen" btcall select bluetooth:$H2
@@ -56,7 +56,7 @@ golden why-ringing-answered.txt why
 idle_links "ringing" h1
 sleep 2
 
-# Holding keeps the path; a headset that closes its link meanwhile parks the call.
+# Hold keeps the path; a headset that closes its link meanwhile parks the call.
 check "hold: headset 2 holds the call" hs h2 at AT+CHLD=2
 check "hold: the call is held" wait_until 3 calls_are held
 sleep 1
@@ -85,10 +85,10 @@ decode_call
 is "ringing, hold: heard on anything but headset 2" "$(heard_on earpiece) $(heard_on h1)" "0 0"
 is "ringing, hold: links of headset 2 that were heard" "$(jq '[.files[] | select(.heard_s > 1)] | length' <<<"$heard")" 2
 at_least "hold: headset 2 hears nothing meanwhile (ms)" "$(jq '[.files[].gaps[].silent_ms] | max // 0' <<<"$heard")" 900
-# The way from the headset's AT+CHLD through the provider to the new link: 50 ms of it are this guest's processor.
+# From the headset's AT+CHLD through the provider to the new link: 50 ms of it are this guest's processor.
 at_most "ringing, hold: far end without a microphone (ms)" "$(microphone_gap)" 150
 
-# With releaseOnHold the path and the link are given up while the call is held.
+# With releaseOnHold the path and the link are released while the call is held.
 begin_call released --outgoing --number 1002
 check "released: the call is with headset 1" wait_route bluetooth:$H1 15
 check "released: the call is active" wait_until 5 calls_are active
@@ -105,7 +105,7 @@ sleep 1
 end_call
 golden routes-released.txt routes
 
-# Somebody else needs the audio for a while: an announcement. The call stays up.
+# Another program needs the audio temporarily: an announcement. The call stays up.
 begin_call interrupted --outgoing --number 1003
 check "interrupted: the call is with headset 1" wait_route bluetooth:$H1 15
 sleep 2

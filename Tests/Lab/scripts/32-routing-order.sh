@@ -1,15 +1,15 @@
 #!/bin/bash
 # lab: limit=420 bonds="h1 h2"
-# Which of two headsets has the call: the one that has it (newHeadset=stay), the one that comes (take), the one that ranks
-# higher (headsetOrder, whatever newHeadset says). All of it is changed in the call.
+# Which of two headsets gets the call: the present one (newHeadset=stay), the new one (take), the one with the higher rank
+# (headsetOrder, regardless of newHeadset). All settings are changed during the call.
 . "$LAB/routing.sh"
 
-{ lab_config; echo "settleBluetoothMilliseconds = 1500"; echo "minDwellMilliseconds = 7000"; } > "$SHARE/routing.conf" # long enough for btcall to say so
+{ lab_config; echo "settleBluetoothMilliseconds = 1500"; echo "minDwellMilliseconds = 7000"; } > "$SHARE/routing.conf" # long enough for btcall to report them
 start_btcalld "$SHARE/routing.conf" || fail "btcalld starts"
 pair_headsets
 watch_routes
 
-# stay: headset 2 comes in the call of headset 1, and does not take it.
+# stay: headset 2 connects during headset 1's call, and does not take it.
 switch_on_known h1 $H1
 begin_call order --outgoing --number 1001
 check "stay: the call is with headset 1" wait_route bluetooth:$H1 15
@@ -19,7 +19,7 @@ check "stay: the call is still with headset 1" route_is bluetooth:$H1
 golden why-two-stay.txt why
 idle_links "stay" h2
 
-# An order outranks that, at once; but a headset that has just got the call keeps it for a while.
+# An order takes precedence, at once; but a headset that has just got the call keeps it for a while.
 sleep 2
 check "order: headset 2 is put first" btcall order $H2 $H1
 check "order: the call is with headset 2" wait_route bluetooth:$H2 3
@@ -28,7 +28,7 @@ check "order: headset 1 is put first" btcall order $H1 $H2
 golden why-order-dwell.txt why
 check "order: the call is with headset 1 again" wait_route bluetooth:$H1 12
 
-# take: whoever comes gets the call, unless the order has it behind.
+# take: a new headset gets the call, unless it ranks lower.
 check "take: newHeadset is take" btcall config newHeadset take
 check "take: headset 2 is switched off" hs h2 power off
 switch_on_known h2 $H2

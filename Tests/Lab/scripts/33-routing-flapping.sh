@@ -1,16 +1,16 @@
 #!/bin/bash
 # lab: limit=420 bonds="h1 h2"
-# Headsets that come and go: out of reach for moments, closing each link at once, switched off and on. Every change of route
-# has its reason, there are few, and the time until the next one doubles.
+# Headsets that come and go: out of reach briefly, closing each link at once, switched off and on. Every change of route has
+# its reason, there are few, and the time until the next one doubles.
 . "$LAB/routing.sh"
 
-# Times long enough for btcall to be started meanwhile.
+# Times long enough to start btcall in between.
 { lab_config; echo "silentResumeMilliseconds = 3000"; echo "settleBluetoothMilliseconds = 2000"; } > "$SHARE/routing.conf"
 start_btcalld "$SHARE/routing.conf" || fail "btcalld starts"
 pair_headsets
 watch_routes
 
-# Headset 1 is out of reach for a moment, again and again, with headset 2 there as well.
+# Headset 1 is briefly out of reach, again and again, with headset 2 connected.
 switch_on_known h1 $H1
 begin_call fading --outgoing --number 1001
 check "fading: the call is with headset 1" wait_route bluetooth:$H1 15
@@ -32,8 +32,8 @@ at_most "fading: longest silence on leaving (ms)" "$(longest silences h1 earpiec
 at_most "fading: longest silence on return (ms)" "$(longest silences earpiece h1)" 20
 at_most "fading: far end without a microphone (ms)" "$(microphone_gap)" 300
 
-# A headset that closes each link at once: three attempts, then a pause, and a local device meanwhile, also between the attempts:
-# these are 1.1 and 1.4 s apart, too near to 1.5 s, and what the guest takes a link of 0.2 s for may be longer than 0.5 s.
+# A headset that closes each link at once: three attempts, then a pause, and a local device meanwhile, also between the
+# attempts: these are 1.1 and 1.4 s apart, too close to 1.5 s, and the guest may see a link of 0.2 s as longer than 0.5 s.
 hs h2 power off
 hs h1 power off
 check "refusing: startGraceMilliseconds is set" btcall config startGraceMilliseconds 500
@@ -59,7 +59,7 @@ golden routes-refusing.txt routes
 decode_call
 at_most "refusing: longest silence (ms)" "$(jq '[.silences[] | select(.stalled | not) | .ms] | max // 0' <<<"$heard")" 2000
 
-# A headset that is switched off and on in the call.
+# A headset that is switched off and on during the call.
 hs h1 power off
 begin_call flapping --outgoing --number 1003
 check "flapping: the call is on the earpiece" wait_route earpiece 15
@@ -68,7 +68,7 @@ check "flapping: the call is with headset 1" wait_route bluetooth:$H1 5
 sleep 1.5
 for loss in 1 2 3 4; do
 	check "flapping: headset 1 goes, time $loss" hs h1 power off
-	sleep 0.5                                             # nothing else to do for the guest while the call moves
+	sleep 0.5                                             # leaves the guest idle while the call moves
 	check "flapping: the call is on the earpiece" wait_route earpiece 2
 	check "flapping: headset 1 comes back, time $loss" switch_on h1
 	golden why-flapping-$loss.txt why

@@ -1,6 +1,6 @@
 #!/bin/bash
 # lab: limit=300 bonds="h1"
-# bluetoothd is killed in a headset call and comes back: the call loses no word, and headsets are found again.
+# bluetoothd is killed during a headset call and restarted: the call loses no word, and headsets reconnect.
 . "$LAB/lib.sh"
 
 start_btcalld || fail "btcalld starts"
@@ -30,7 +30,7 @@ sleep 4
 check "the call is with headset 1 after the return" route_is bluetooth:$H1
 note "status: $(btcall status --json | jq -c .)"
 
-# A headset that comes back later is found again: the service record is there once more.
+# A headset that returns later reconnects: the service record exists again.
 hs h1 power lost >/dev/null
 check "headset lost: route is the earpiece" wait_route earpiece 5
 check "BlueZ notices" wait_until 10 eval '[ "$(prop $H1 Connected)" = "b false" ]'
@@ -51,7 +51,7 @@ echo "$heard" > "$SHARE/heard.json"
 note "killed at $killed, back at $back; missing: $(jq -c .missing <<<"$heard"); silences: $(jq -c .silences <<<"$heard")"
 note "clock: $(analyse clock); stalls: $(analyse stalls | jq -c '{count, total_ms, longest_ms}')"
 at_most "while bluetoothd was away: times that signal is missing at the headset" "$(jq --argjson a "$killed" --argjson b "$back" '[.files[] | select(.file == "first.wav") | .gaps[] | select(.missing_ms >= 20 and .time > $a - 1 and .time < $b + 4)] | length' <<<"$heard")" 0
-# What was on its way to the headset when it died is lost; how much, four-steps.sh judges.
+# Audio in transit to the dying headset is lost; four-steps.sh judges how much.
 at_most "in the whole call, but for the loss: times that signal is missing" "$(jq --argjson until "$ending" '[.missing[] | select(.ms >= 20 and .time < $until and (.stalled | not) and (.before == "first.wav" and .after == "earpiece.wav" | not))] | length' <<<"$heard")" 0
 up=$(analyse decode --code 2 uplink.wav)
 note "uplink: $(jq -c '{missing_ms, gaps: .files[0].gaps, heard: .files[0].heard_s}' <<<"$up")"

@@ -1,13 +1,13 @@
 #!/bin/bash
 # lab: limit=600 bonds="h1 h2" alone=1
 # The real-time thread neither allocates, locks nor counts references: a whole call over real sound cards and two headsets,
-# one with each codec, with the daemon's debug build and the interposer watching. For a moment on the sound card and on a
-# headset the microphone is processed (all the time would be too much for this machine), and on the sound card there are a
-# recorder, an announcement, mute by `restart` and a prepared microphone. Then two faults that it has to find.
+# one with each codec, with the daemon's debug build and the interposer. Voice processing runs only briefly on the sound card
+# and on a headset (this machine is too slow for more); the sound card also has a recorder, an announcement, mute by
+# `restart` and a prepared microphone. Then two faults that the check must detect.
 . "$LAB/lib.sh"
 BTCALLD_BIN=$BTCALL_DEBUG_BIN                           # linked dynamically with the Swift run time, which is watched, too
 
-watched() { # REPORT [FAULT]: starts the daemon with the interposer in it, and in front of that what commits the fault
+watched() { # REPORT [FAULT]: starts the daemon with the interposer, preceded by the library that plants the fault
 	local preload=$LAB_BIN/realtime-interposer.so
 	[ -z "$2" ] || preload=$LAB_BIN/fault-planter.so:$preload
 	BTCALLD_ENV="LD_PRELOAD=$preload BTCALL_INTERPOSER_REPORT=$SHARE/$1 ${2:+BTCALL_PLANT=$2}"
@@ -25,8 +25,8 @@ switched() { # WHERE: everything that the thread does at a switch
 	check "$1: it is processed no more" voice VoiceProcessing false
 	sleep 0.3
 }
-# The same beside a codec, where the echo canceller is switched while it is bypassed: its floating point and a codec take more than
-# a whole emulated processor, which leaves nothing to those who switch.
+# The same with a codec, where the echo canceller is switched while bypassed: its floating point and a codec take more than a
+# whole emulated processor, which leaves nothing for the switching threads.
 switched_with_codec() {
 	check "$1: the voice stage without echo cancellation" eval "voice EchoCancellation false && voice VoiceProcessing true && sleep 0.3"
 	is "$1: the microphone is processed" "$(processor)" webrtc
@@ -93,7 +93,7 @@ headset=$(statistics)
 hs h1 power lost >/dev/null
 check "headset 1 lost: route is the earpiece" wait_route earpiece 30
 sleep 1
-held_up 0.6                                             # the card runs dry: its recovery is watched, too
+held_up 0.6                                             # underrun of the card: its recovery is watched, too
 check "the card ran dry" wait_until 30 eval '[ "$(statistics | jq "[.. | .xruns? | .data? // 0] | add")" -ge 1 ]'
 local=$(statistics)
 sleep 1

@@ -1,8 +1,8 @@
 #!/bin/bash
 # lab: limit=420 bonds="h1" alone=1 long=1
-# One long mSBC call, both directions at once: a tone of 1 kHz each way for two minutes, of which not one sample may be lost,
-# between two stretches of the counted signal, which say how long sound takes each way, and whether that stays.
-# The far end says counted signal 0, the headset's microphone 2.
+# One long mSBC call, both directions at once: a 1 kHz tone each way for two minutes, which must not lose a single sample,
+# between two pieces of the counted signal, which measure the delay each way and its stability. The far end sends counted
+# signal 0, the headset's microphone 2.
 . "$LAB/lib.sh"
 
 LEAD=15 TONE=124                                        # seconds: two minutes of tone, with room on both sides
@@ -20,7 +20,7 @@ LD_PRELOAD=$LAB_BIN/exchange-recorder.so LAB_EXCHANGE=$WORK/far test_call --outg
 check "audio link opens" hs h1 wait sco 15
 check "route is headset 1" wait_route bluetooth:$H1 5
 is "codec" "$(hs h1 status | jq -r .codec)" msbc
-sleep $((LEAD - 2))                                     # the call is active, and its tone begins, a second or two later
+sleep $((LEAD - 2))                                     # the call becomes active, and its tone begins, a second or two later
 hs h1 mic tone 1000 0.4
 sleep $TONE
 hs h1 mic counted 2
@@ -38,14 +38,14 @@ note "statistics: $counters"
 note "headset: $(jq -c '{rx_packets, tx_packets, tx_late, gap_ms_median, gap_ms_p99, gap_ms_max, msbc_frames, msbc_lost, msbc_bad, msbc_skipped}' <<<"$headset")"
 note "clock: $(analyse clock); stalls: $(analyse stalls | jq -c '{count, total_ms, longest_ms}')"
 
-# What the daemon counts, to the last one.
+# The daemon's counters must match exactly.
 is "one link carried the call" "$(jq '[.terminals[] | select(.kind == "link")] | length' <<<"$counters") $(hs h1 status | jq .takes)" "1 1"
 is "the daemon's own losses" "$(jq .lost <<<"$counters")" 0
 is "what the link lost" "$(jq -c '.terminals[0] | [.framesConcealed, .sequenceGaps, .underruns, .droppedBlocks, .silentEvents]' <<<"$counters")" "[0,0,0,0,0]"
 is "what the far end lost" "$(jq -c '.calls[0] | [.missing, .dropped]' <<<"$counters")" "[0,0]"
 is "what the headset lost" "$(jq -c '[.msbc_lost, .msbc_bad, .msbc_skipped]' <<<"$headset")" "[0,0,0]"
 
-tone() { # WHAT CODE FILE: two minutes of it between the two stretches of that counted signal
+tone() { # WHAT CODE FILE: two minutes of it between the two pieces of that counted signal
 	local decoded begin end result
 	decoded=$(analyse decode --code $2 $3)
 	begin=$(jq '.files[0].segments as $s | [$s[] | select(.time - $s[0].time < 60) | .time_end] | max + 0.5' <<<"$decoded")
@@ -60,8 +60,8 @@ tone() { # WHAT CODE FILE: two minutes of it between the two stretches of that c
 tone "at the headset" 0 h1-heard.wav
 tone "at the far end" 2 far-heard.wav
 
-# What btcall may add is 25 ms each way. A block of the application (10 ms) and a packet of the headset (7.5 ms) have to be full
-# before they go. Towards the headset three blocks are under way, so that the application may be late (callQueueBlocks).
+# btcall may add 25 ms each way. A block of the application (10 ms) and a packet of the headset (7.5 ms) must be complete
+# before they are sent. Towards the headset three blocks are queued, so that the application may be late (callQueueBlocks).
 own=42.5 queue=30
 way() { # WHAT CODE SAID HEARD MILLISECONDS
 	local result

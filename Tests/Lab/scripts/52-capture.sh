@@ -1,7 +1,8 @@
 #!/bin/bash
 # lab: limit=420 alone=1
-# The microphone of a sound card: really closed while muted by `restart`, and what is played goes on; opened once for two calls
-# while it is prepared; heard within 20 ms of unmuting. The privacy output, a line of a GPIO chip, follows what is heard.
+# The microphone of a sound card: really closed while muted by `restart`, without interrupting playback; opened once for two
+# calls while it is prepared; heard within 20 ms of unmuting. The privacy output, a line of a GPIO chip, follows the
+# microphone's use.
 . "$LAB/lib.sh"
 
 stream() { cat "/proc/asound/card1/pcm0$1/sub0/status"; }                        # c|p
@@ -12,7 +13,7 @@ stays_closed() { local i; for i in 1 2 3 4 5; do is_closed "$1" || return 1; sle
 mic() { json ".$1" mic; }
 mic_is() { [ "$(mic "$1")" = "$2" ]; }                                          # KEY VALUE
 prepare() { btcall mic prepared "$1"; }                                         # on|off
-line() { sed -n 's/^set 5 \(.\) .*/\1/p' "$WORK/chip.out" | tail -1; }          # of the privacy output, as it was set last
+line() { sed -n 's/^set 5 \(.\) .*/\1/p' "$WORK/chip.out" | tail -1; }          # last state of the privacy output
 line_is() { [ "$(line)" = "$1" ]; }
 begin_call() { # NUMBER
 	test_call --outgoing --number "$1" --far-end tone:700 --seconds 100
@@ -61,7 +62,7 @@ for i in 1 2 3; do
 	check "S1.14 restart $i: unmuted, the microphone runs" wait_until 2 runs c
 	check "restart $i: the privacy output is on" wait_until 2 line_is 1
 done
-# A machine that stands still makes it run dry, which starts it anew.
+# A stalled machine causes an underrun, which restarts it.
 at_most "restart: times that the loudspeaker was started anew" "$([ "$(started p)" = "$playing" ]; echo $?)" 0
 at_most "restart: losses" "$(own_losses)" 0
 note "statistics: $(statistics | jq -c '[.data.terminals.data[] | map_values(.data)]')"
@@ -92,7 +93,7 @@ done
 at_most "prepared: times that the microphone was opened again" "$([ "$(started c)" = "$capturing" ]; echo $?)" 0
 is "prepared: links of headsets" "$(statistics | jq '[.data.terminals.data[] | select(.kind.data == "link")] | length')" 0
 
-# The light comes with the first samples: from what the daemon says of Muted to what the kernel sets of the line.
+# The light turns on with the first samples: from the daemon's signal of Muted to the kernel's setting of the line.
 begin_call 4
 check "call 4: the privacy output is on" wait_until 5 line_is 1
 late=0

@@ -1,11 +1,11 @@
 #!/bin/bash
 # lab: limit=480 qemu="-device qemu-xhci -audiodev none,id=usb -device usb-audio,audiodev=usb"
-# What the board itself tells and lets be set: jack by control elements and by an input device, hook by a key and by a GPIO
-# line, the mixer and another program that moves it, cards that come and go. Nothing of Bluetooth.
+# The board's own controls: jack by control elements and by an input device, hook by a key and by a GPIO line, the mixer and
+# another program that changes it, cards that come and go. No Bluetooth.
 . "$LAB/lib.sh"
 
 # --- the board ------------------------------------------------------------------------------------------------------------
-device() { # NAME PROGRAM ARGUMENTS: a device that is there as long as its program lives; "tell NAME WORDS" moves it
+device() { # NAME PROGRAM ARGUMENTS: a device that exists as long as its program runs; "tell NAME WORDS" changes it
 	local name=$1 descriptor
 	shift
 	rm -f "$WORK/$name.pipe" "$WORK/$name.out"

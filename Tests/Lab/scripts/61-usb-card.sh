@@ -1,8 +1,8 @@
 #!/bin/bash
 # lab: limit=360 qemu="-device qemu-xhci,id=xhci -audiodev wav,id=usb,path=@share@/usb.wav,out.frequency=48000"
-# A USB sound card is pulled out of the machine while a call sounds on it: the next device goes on, and the call comes back with
-# the card, without a restart; more than once. QEMU writes what the card played to usb.wav, and says when it has taken the card away.
-# The far end is counted signal 0, the earpiece's microphone 1, the loudspeaker's 2: the card has none of its own.
+# A USB sound card is pulled out during a call on it: the next device takes over, and the call returns with the card, without
+# a restart; more than once. QEMU writes the card's playback to usb.wav, and reports when it has removed the card. The far
+# end is counted signal 0, the earpiece's microphone 1, the loudspeaker's 2: the card has none of its own.
 . "$LAB/routing.sh"
 
 CARD=wiredHeadset
@@ -12,7 +12,7 @@ has_problem() { [ -n "$(problem)" ]; }
 threads() { ls /proc/$BTCALLD/task | wc -l; }
 logged() { grep -c -- "$1" "$SHARE/btcalld.log"; }                               # WORDS
 plug_in() { plugged=$(hs lab qemu device_add driver=usb-audio id=card bus=xhci.0 audiodev=usb | jq -e .end); }
-pull_out() { # NUMBER: what the card has played goes to usb-card-NUMBER.wav; it ends when the card went
+pull_out() { # NUMBER: the card's playback goes to usb-card-NUMBER.wav; it ends when the card is removed
 	pulled[$1]=$(hs lab qemu device_del id=card | jq .begin)
 	local samples name=$SHARE/usb-card-$1
 	mv "$SHARE/usb.wav" "$name.wav"

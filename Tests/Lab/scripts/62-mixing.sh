@@ -1,7 +1,7 @@
 #!/bin/bash
 # lab: limit=360
-# Who else may use a sound card that carries a call ([audio] mixWithOthers), and where it rings ([ring]): on the ring device
-# and not where calls are heard. Loopback cards with one stream each, so that a card that is open is busy. No Bluetooth.
+# Use of a call's sound card by other programs ([audio] mixWithOthers), and ringing ([ring]) on the ring device instead of
+# the calls' device. Loopback cards with one stream each, so that an open card is busy. No Bluetooth.
 . "$LAB/lib.sh"
 
 DMIX="plug:SLAVE='dmix:CARD=0,DEV=0'"
@@ -22,7 +22,7 @@ config() { # KEYS of [audio]
 	$1
 	EOT
 }
-play() { nice -n -10 aplay -q -D "$1" "$WORK/in/other.wav" 2>"$SHARE/aplay.log"; }   # DEVICE; urgent, as a player is, and its file in memory
+play() { nice -n -10 aplay -q -D "$1" "$WORK/in/other.wav" 2>"$SHARE/aplay.log"; }   # DEVICE; at a player's priority, with its file in memory
 is_busy() { ! play "$1" && grep -q 'busy' "$SHARE/aplay.log"; }                   # DEVICE
 tone() { analyse tone "$1.wav" "$2" "${@:3}"; }                                  # NAME HZ [--from TIME] [--to TIME]
 begin() { # KEYS: the daemon, with both cards listened to

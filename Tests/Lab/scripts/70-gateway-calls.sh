@@ -1,7 +1,7 @@
 #!/bin/bash
 # lab: limit=420 bonds="h1 h2"
-# What a headset asks of the telephony: dialling in its three ways, tones, a second call in all its ways, rejection, and what
-# it tells of its battery; and a second headset that hears the same at the same time.
+# Telephony requests from a headset: three ways of dialling, tones, all operations on a second call, rejection, and battery
+# reports; and a second headset that receives the same reports at the same time.
 . "$LAB/lib.sh"
 
 { lab_config; printf '[calls]\nmemory = 1:5551000, 2:110\n'; } > "$SHARE/calls.conf"
@@ -79,7 +79,7 @@ check "reject: the first is still active" numbers_are "1003 active"
 check "the last one is ended" hs h1 hangup
 check "it is over at its provider" ended $FIRST
 
-# Both ring; who answers has the call, whatever is preferred.
+# Both ring; the one that answers has the call, regardless of preferences.
 hs h1 mark; hs h2 mark
 test_call --incoming --number 1005 --far-end tone:700 --seconds 60
 check "both: headset 1 rings" hs h1 wait ring 10

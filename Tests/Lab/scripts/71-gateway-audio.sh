@@ -1,7 +1,7 @@
 #!/bin/bash
 # lab: limit=420 bonds="h1"
-# What a headset does to its audio link: refuses it, asks for it, changes its codecs, answers +BCS with something else or not
-# at all. Each time there is audio in the end, and what was learnt is used.
+# Audio link behaviour of a headset: refuses it, requests it, changes its codecs, answers +BCS wrongly or not at all. Each
+# time the link opens in the end, and the learnt codecs are used.
 . "$LAB/lib.sh"
 
 start_btcalld || fail "btcalld starts"
@@ -10,11 +10,11 @@ check "preferred device is set" btcall prefer bluetooth
 check "default device is set" btcall default earpiece
 
 codec_is() { [ "$(hs h1 status | jq -r .codec)" = "$1" ]; }
-heard() { # how often +BCS came since the mark
+heard() { # number of +BCS since the mark
 	hs h1 events | jq --argjson from "$marked" '[.[$from:][] | select(.[1] == "bcs") | .[2]] | map(tostring) | join(" ")' -r
 }
 mark() { hs h1 mark; marked=$(hs h1 status | jq .events); }
-fresh() { # WHAT: the headset as it came from the shop, in a new connection
+fresh() { # WHAT: the headset with factory settings, in a new connection
 	hs h1 power off 2>/dev/null
 	hs h1 codec-answer right; hs h1 refuse-links 0; hs h1 codecs cvsd,msbc
 	check "$1: headset 1 connects" switch_on h1
@@ -35,7 +35,7 @@ fresh "audio"
 call_with "audio" msbc
 is "audio: the codec was chosen once" "$(heard)" 2
 mark
-sleep 2                                                # a link that ends as soon as it is open is taken for one that failed
+sleep 2                                                # a link that ends as soon as it is open counts as failed
 check "audio: headset 1 closes its link" hs h1 audio-close
 check "audio: the call is on the earpiece" wait_route earpiece 5
 check "audio: headset 1 asks for its link" hs h1 audio-open

@@ -1,7 +1,7 @@
 #!/bin/bash
 # lab: limit=300 bonds="h1:hsp h2"
-# A headset that has the Headset Profile and nothing else: RING, its one button, volumes, CVSD. A headset with Hands-Free is
-# served by that, also while the other profile is offered.
+# A headset with only the Headset Profile: RING, its one button, volumes, CVSD. A headset with Hands-Free uses that, even
+# while the Headset Profile is offered.
 . "$LAB/lib.sh"
 
 { lab_config; printf '[bluetooth]\nheadsetProfile = yes\n'; } > "$SHARE/headset-profile.conf"

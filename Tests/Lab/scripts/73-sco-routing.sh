@@ -1,7 +1,7 @@
 #!/bin/bash
 # lab: limit=300 bonds="h1" headsets="--voice pcm"
-# A controller of Broadcom whose board is wired for voice to its PCM pins: links come up and nothing is heard, and the log says
-# why; with scoRouting = host it is told otherwise whenever it appears or was reset, and the call is heard.
+# A Broadcom controller on a board with voice wired to its PCM pins: links open silently, and the log says why; with
+# scoRouting = host btcalld switches it whenever it appears or was reset, and the call is heard.
 . "$LAB/lib.sh"
 
 helper=/usr/libexec/btcall-sco-routing
@@ -21,7 +21,7 @@ heard() { # WHAT: a call with headset 1, whose far end is heard
 	check "$1: the call ends" wait_test_call 10
 }
 
-# Left as it is.
+# Unchanged.
 start_btcalld || fail "btcalld starts"
 bonded $H1 || fail "headset 1 is paired"
 btcall prefer bluetooth; btcall default earpiece
@@ -38,7 +38,7 @@ is "the controller was not asked for anything" "$(voice reads) $(voice writes)" 
 kill "$TEST_CALL"; wait "$TEST_CALL" 2>/dev/null
 stop_btcalld
 
-# As btcall-sco-routing.socket and its service: a helper for each connection, with that one capability, for group btcall.
+# Like btcall-sco-routing.socket and its service: a helper for each connection, with that one capability, for group btcall.
 python3 -c "
 import grp, os, socket, subprocess
 s = socket.socket(socket.AF_UNIX)
@@ -54,7 +54,7 @@ while True:
 " 2>>"$SHARE/sco-routing.log" & service=$!
 wait_until 10 test -S /run/btcall-sco-routing.sock || fail "the helper's service is there"
 
-# Told, when the daemon meets the adapter.
+# Switched when the daemon finds the adapter.
 { lab_config; printf '[bluetooth]\nscoRouting = host\n'; } > "$SHARE/host.conf"
 start_btcalld "$SHARE/host.conf" || fail "btcalld starts with scoRouting = host"
 check "the controller is told" wait_until 10 voice_is routing host
@@ -64,7 +64,7 @@ hs h1 power off; hs h1 mark
 check "headset 1 connects again" switch_on h1
 heard "told"
 
-# A second run changes nothing; and what an unprivileged user gets, without and with the service.
+# A second run changes nothing; also as an unprivileged user, without and with the service.
 is "a second run" "$($helper hci0)" "$already"
 is "changes after it" "$(voice writes)" 1
 unprivileged() { setpriv --reuid=btcall --regid=btcall --clear-groups --inh-caps=-all --bounding-set=-all $helper hci0 2>&1; }
@@ -88,7 +88,7 @@ hs h1 power off; hs h1 mark
 check "headset 1 connects after the reset" switch_on h1
 heard "after the reset"
 
-# bluetoothd ends and comes back.
+# bluetoothd ends and restarts.
 runs=$(logged "goes to the host")
 check "bluetoothd is killed" kill_bluetoothd
 check "bluetoothd is back" start_bluetoothd

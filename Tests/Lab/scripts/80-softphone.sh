@@ -1,7 +1,7 @@
 #!/bin/bash
 # lab: limit=420 bonds="h1 h2"
-# A softphone that nobody here wrote is a headset phone: baresip on the PCM btcall, followed by btcall-baresip. The headset
-# rings with the caller's number, answers, hears the far end and is heard, holds, sends tones, is lost, the next one takes over.
+# A third-party softphone with a headset: baresip on the PCM btcall, followed by btcall-baresip. The headset rings with the
+# caller's number, answers, hears the far end and is heard, holds, sends tones, is lost, and the next one takes over.
 . "$LAB/lib.sh"
 . "$LAB/softphone.sh"
 
@@ -21,7 +21,7 @@ start_follower || fail "btcall-baresip starts"
 check "baresip is followed" wait_until 40 grep -q "following baresip" "$SHARE/btcall-baresip.log"
 check "and is a provider" wait_until 10 grep -q "baresip registered as call provider" "$SHARE/btcalld.log"
 
-# In, by the headset's button.
+# Incoming, answered by the headset's button.
 hs h1 mark
 far_mark
 far dial "$BOARD"
@@ -49,7 +49,7 @@ far_mark
 check "a tone is accepted" hs h1 at AT+VTS=5
 check "the far end receives it" far_wait "$(far_event CALL_DTMF_START 5)" 5
 
-# The headset is lost, the earpiece takes the call, headset 2 takes it from there; baresip never notices.
+# The headset is lost, the earpiece takes the call, then headset 2; baresip never notices.
 errors() { grep -ciE 'alsa.*(error|fail)|no such device' "$SHARE/baresip-board.log"; }
 before=$(errors)
 hs h1 power lost 12 >/dev/null
@@ -71,7 +71,7 @@ up=$(analyse tone far-heard.wav 1000 --from +8 --to +18)
 note "tone at the far end: $(jq -c . <<<"$up")"
 at_least "tone at the far end: mean share" "$(jq .share_mean <<<"$up")" 0.98
 
-# Out, dialled at the headset, ended by the far end.
+# Outgoing, dialled at the headset, ended by the far end.
 hs h2 mark
 far_mark
 check "the headset dials" hs h2 at "ATD+4930123;"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # lab: limit=360 bonds="h1"
-# Softphones that are not followed: what they play and record on the PCM is a call of its own, with baresip and with linphone.
+# Softphones without a follower: their audio on the PCM is a call of its own, with baresip and with linphone.
 . "$LAB/lib.sh"
 . "$LAB/softphone.sh"
 
@@ -15,7 +15,7 @@ check "headset 1 is available" wait_until 5 connected $H1
 far_softphone || fail "the far baresip starts"
 
 is_implied() { [ "$(json '.[0] | "\(.provider) \(.state)"' calls)" = "pcm active" ]; }
-implied() { # WHAT: the call that its audio makes, to the headset and back
+implied() { # WHAT: the call made by its audio, to the headset and back
 	check "$1: there is a call, of the PCM" wait_until 10 is_implied
 	check "$1: audio link opens" hs h1 wait sco 15
 	check "$1: route is the headset" wait_route bluetooth:$H1 5
@@ -31,7 +31,7 @@ implied() { # WHAT: the call that its audio makes, to the headset and back
 	at_least "$1: tone at the far end: mean share" "$(jq .share_mean <<<"$up")" 0.98
 }
 
-# baresip, which answers by itself.
+# baresip, in automatic answer mode.
 board_softphone answermode=auto
 check "baresip listens" wait_until 20 eval "(exec 3<>/dev/tcp/127.0.0.1/$BOARD_CONTROL)"
 hs h1 mark
@@ -41,8 +41,8 @@ check "baresip answers" far_wait "$(far_event CALL_ESTABLISHED)" 10
 implied baresip
 kill "$BOARD_PHONE"; wait "$BOARD_PHONE" 2>/dev/null
 
-# Programs that are no softphones: they notice neither the beginning nor the end of a call, nor the headset's going.
-# As urgent as the softphones; what is recorded goes to memory, because writing to $SHARE can take long.
+# Programs that are not softphones: they notice neither the beginning nor the end of a call, nor the loss of the headset.
+# They have the softphones' priority; recordings go to memory, because writing to $SHARE can be slow.
 FFMPEG="nice -n -10 ffmpeg -nostdin -hide_banner -loglevel warning"
 $FFMPEG -f alsa -channels 1 -sample_rate 16000 -guess_layout_max 0 -i btcall:call -t 22 -y "$WORK/ffmpeg.wav" 2>"$SHARE/programs.log" &
 RECORDER=$!
@@ -60,14 +60,14 @@ check "ffmpeg plays to the end" wait "$PLAYER"
 check "ffmpeg records to the end" wait "$RECORDER"
 mv "$WORK/ffmpeg.wav" "$SHARE/"
 check "GStreamer records to the end" wait "$GSTREAMER"
-# One that did not come to run in time says so. Nothing else is said.
+# A program that did not run in time reports it. Otherwise they print nothing.
 at_most "ffmpeg and GStreamer ran dry (times)" "$(grep -c xrun "$SHARE/programs.log")" 0
 is "ffmpeg and GStreamer have nothing else to say" "$(grep -v xrun "$SHARE/programs.log")" ""
 check "ffmpeg: the call ends with its audio" wait_until 10 calls_are ""
 check "headset 1 connects again" switch_on h1
 check "headset 1 is available again" wait_until 5 connected $H1
 
-# linphone's console program, which answers by itself as well.
+# linphone's console program, in automatic answer mode, too.
 cat > "$WORK/linphonerc" <<-EOF
 	[sip]
 	sip_port=5060
@@ -85,7 +85,7 @@ cat > "$WORK/linphonerc" <<-EOF
 	[misc]
 	enable_basic_to_client_group_chat_room_migration=0
 EOF
-# It knows cards and the default device, as many programs do.
+# It supports cards and the default device only, like many programs.
 printf 'pcm.!default btcall\nctl.!default btcall\n' > "$WORK/.asoundrc"
 mkdir -p "$WORK/.local/share/linphone"
 mkfifo "$WORK/linphone"

@@ -1,23 +1,23 @@
 #!/bin/bash
 # lab: limit=420
-# The Debian package on a machine that has never seen btcall: installed, btcalld is started by D-Bus as the package's user when
-# somebody asks for it, a headset is paired by `btcall pair`, a call runs; purged, nothing of it is left. Needs scripts/package.
+# The Debian package on a machine without btcall: after installation D-Bus starts btcalld as the package's user on demand, a
+# headset is paired by `btcall pair`, a call runs; after a purge nothing is left. Needs scripts/package.
 . "$LAB/lib.sh"
 
 package=${BTCALL_DEB:-$(ls -t "$ROOT"/.build/btcall_*.deb 2>/dev/null | head -1)}
 [ -f "$package" ] || fail "there is a package: run scripts/package"
 owner() { dbus-send --system --print-reply=literal --dest=org.freedesktop.DBus / "org.freedesktop.DBus.$1" string:org.btcall 2>/dev/null | awk '{ print $NF }'; }
-left() { # of what the package had, and of what it and the daemon have made
+left() { # files of the package, and files made by it and the daemon
 	local path
 	for path in $files /etc/btcall /var/lib/btcall /run/btcall /etc/systemd/system/*btcall* /etc/systemd/system/*/*btcall*; do
-		# Directories of others are there before and after.
+		# Directories of other packages stay.
 		if [ -d "$path" ] && [[ $path != *btcall* ]]; then continue; fi
 		if [ -e "$path" ] || [ -L "$path" ]; then echo "$path"; fi
 	done
 }
 is "before: user, name on the bus" "$(id -u btcall 2>/dev/null) $(owner NameHasOwner)" " false"
 
-# Triggers are those of other packages: the index of all manual pages takes minutes here.
+# Triggers belong to other packages: the index of all manual pages takes minutes here.
 start=$EPOCHREALTIME
 DEBIAN_FRONTEND=noninteractive dpkg --no-triggers --install "$package" > "$SHARE/dpkg.log" 2>&1 || { sed 's/^/# /' "$SHARE/dpkg.log"; fail "it is installed"; }
 ok "it is installed"

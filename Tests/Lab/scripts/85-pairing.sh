@@ -1,10 +1,10 @@
 #!/bin/bash
 # lab: limit=420
 # Pairing without a screen: no agent but the daemon's. Refused without a window and when not on the list; paired, trusted and
-# connected by btcall pair; a call; forgotten; a headset that begins by itself.
+# connected by btcall pair; a call; forgotten; a headset that begins pairing itself.
 . "$LAB/lib.sh"
 
-adapter() { # what it lets others do: pairable, discoverable
+adapter() { # visible state: pairable, discoverable
 	local p
 	for p in Pairable Discoverable Discovering; do
 		busctl --system get-property org.bluez /org/bluez/hci0 org.bluez.Adapter1 $p
@@ -66,7 +66,7 @@ check "the button ends it" wait_test_call 10
 btcall pair --window 15 --allow $H1 --allow 'Jabra*' >"$SHARE/pair-other.txt" 2>&1 &
 pair=$!
 check "another window is open" wait_until 10 state_is open
-# The kernel asks nobody where neither side has a display: the bond is taken back as soon as bluetoothd tells of it.
+# The kernel asks nobody when neither side has a display: the bond is removed as soon as bluetoothd signals it.
 hs h2 connect >"$WORK/refused" 2>&1
 note "$(tail -c 200 "$WORK/refused")"
 check "the log says why" wait_until 5 said "Lab h2 ($H2) is paired and not on the list: its bond is removed"
@@ -81,7 +81,7 @@ check "h1 is forgotten" btcall forget $H1
 check "bluetoothd has no bond" wait_until 5 eval '[ "$(prop $H1 Paired)" != "b true" ]'
 hs h1 forget >/dev/null
 if hs h1 connect >"$WORK/refused" 2>&1; then not_ok "h1 is refused again"; else ok "h1 is refused again"; fi
-# Whoever is first: found from here, or begun by the headset.
+# Either order: found from here, or begun by the headset.
 btcall pair --window 40 --allow 'Lab h2' >"$SHARE/pair-begun.txt" 2>&1 &
 pair=$!
 wait_until 5 state_is open                              # unless h2 was found at once

@@ -1,13 +1,13 @@
 #!/bin/bash
 # lab: limit=500 bonds="h1 h2"
-# Headsets come back without a hand after a power cut and after range loss, stay away when somebody disconnected them, and are
-# never paged in a call. The daemon has no privilege; the pages are counted where the kernel hands them to the controller.
+# Headsets reconnect on their own after a power cut and after range loss, stay away when somebody disconnected them, and are
+# never paged during a call. The daemon has no privilege; pages are counted where the kernel passes them to the controller.
 . "$LAB/lib.sh"
 
-# Waits of a second instead of five to 300 (those are virtual in ReconnectManagerTests): what would be paged, is soon.
+# Intervals of one second instead of five to 300 (those are virtual in ReconnectManagerTests): due pages come soon.
 lab_config | sed 's/^reconnect = no/reconnect = yes\nreconnectSeconds = 1\nreconnectMaxSeconds = 1/' > "$SHARE/reconnect.conf"
 
-# bluetoothd pages headsets by itself whose link timed out, calls or not: what is seen here is to be btcalld's alone.
+# bluetoothd itself pages headsets whose link timed out, even during calls: only btcalld's pages must be visible here.
 sed -i 's/^\[Policy\]/[Policy]\nReconnectAttempts=0/' /etc/bluetooth/main.conf
 check "bluetoothd is given its policy" eval 'kill_bluetoothd && start_bluetoothd'
 
@@ -15,15 +15,15 @@ stdbuf -oL btmon > "$WORK/btmon.log" 2>&1 &
 BTMON=$!
 pages() { grep -A 1 'HCI Command: Create Connection (0x01' "$WORK/btmon.log" | grep -c "Address: $1"; }   # [ADDRESS]
 paged_since() { [ "$(pages "$2")" -gt "$1" ]; }                                  # NUMBER [ADDRESS]
-# Headset 2 is off, and paged in turn with any other that is away, those first that were tried least: when it has been paged twice,
-# one that is not left alone has been paged as well.
+# Headset 2 is off, and paged in turn with any other absent headset, least tried first: when it has been paged twice, another
+# one would have been paged, too, unless it is left alone.
 left_out() { # WHAT: headset 1 is not paged meanwhile
 	local before others
 	before=$(pages $H1) others=$(pages $H2)
 	check "$1: headset 2 is paged twice" wait_until 40 paged_since $((others + 1)) $H2
 	is "$1: pages of headset 1 meanwhile" "$(($(pages $H1) - before))" 0
 }
-seen() { # ADDRESS KEY: of what the daemon says of a headset
+seen() { # ADDRESS KEY: from the daemon's entry for a headset
 	busctl --system --json=short get-property org.btcall /org/btcall/router org.btcall.Router1 Devices |
 		jq -r --arg d "bluetooth:$1" --arg k "$2" '.data[] | select(.device.data == $d) | .[$k].data // ""'
 }
@@ -47,7 +47,7 @@ note "headset 1 is back $(since "$ready") after btcalld was ready"
 check "its profile is up at the headset" eval 'hs h1 status | jq -e .hfp'
 check_json "it had lost its connection" "$(hs h1 events "$(cat "$SHARE/events")")" 'map(.[1]) | index("acl-lost") != null'
 
-# 2. Disconnected on purpose: not paged, nor after a restart of the daemon; known again when it connects by itself.
+# 2. Disconnected on purpose: not paged, even after a restart of the daemon; known again when it connects on its own.
 check "headset 1 is disconnected by hand" busctl --system call org.bluez "$(dev $H1)" org.bluez.Device1 Disconnect
 check "BlueZ says so" wait_until 10 gone $H1
 left_out "disconnected by hand"
@@ -61,8 +61,8 @@ check "it connects by itself" switch_on h1
 check "headset 1 is available" wait_until 10 connected $H1
 is "it is known again" "$(standing $H1)" ""
 
-# Switched off at the headset: the controller says so, although bluetoothd does not. Not before bluetoothd's policy has asked for
-# A2DP, 2 s after HFP: it would page the headset for it.
+# Switched off at the headset: the controller reports it, although bluetoothd does not. Not before bluetoothd's policy has
+# requested A2DP, 2 s after HFP: it would page the headset for it.
 sleep 6
 hs h1 power off
 check "BlueZ notices" wait_until 10 gone $H1
@@ -70,7 +70,7 @@ left_out "switched off"
 check "it is waited for" standing_is $H1 leftAlone
 check "it comes back by itself" switch_on h1
 
-# 3. Range loss in a call on another headset: no page in the call, the headset comes back after it.
+# 3. Range loss during a call on another headset: no page during the call, the headset returns after it.
 check "headset 2 connects" switch_on h2
 check "preferred device is set" btcall prefer bluetooth:$H2
 check "default device is set" btcall default earpiece
@@ -91,7 +91,7 @@ ended=$EPOCHREALTIME
 check "headset 1 is paged after the call" wait_until 20 paged_since "$before"
 note "paged $(since "$ended") after the call"
 
-# A page that is under way when a call comes is given up. bluetoothd 5.66 says so, and the controller finishes it (5 s).
+# A page in progress is cancelled when a call begins. bluetoothd 5.66 reports that, but the controller finishes it (5 s).
 paged=$(pages $H1)
 check "headset 1 is paged again" wait_until 40 paged_since "$paged" $H1
 test_call --incoming --number 1002 --far-end tone:700 --seconds 60

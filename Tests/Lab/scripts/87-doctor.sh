@@ -1,11 +1,11 @@
 #!/bin/bash
 # lab: limit=360 bonds="h1"
-# btcall doctor with the real stack: no fault on a guest that is well; then one thing after the other is broken, and it is found.
+# btcall doctor with the real stack: no fault on a healthy guest; then one fault after the other is planted and detected.
 . "$LAB/lib.sh"
 
 # doctor [CHECK...]: its answer in $report, its exit status in $status.
 doctor() { report=$(btcall doctor --json "$@" 2>>"$SHARE/doctor.log"); status=$?; echo "$report" >> "$SHARE/doctor.log"; }
-# found WHAT CHECK SEVERITY TEXT: that check alone says so, with a remedy; the exit status is 1 for a fault.
+# found WHAT CHECK SEVERITY TEXT: only that check reports it, with a remedy; the exit status is 1 for a fault.
 found() {
 	doctor "$2"
 	check_json "$1" "$report" ".findings | any(.check == \"$2\" and .severity == \"$3\" and (.what | contains(\"$4\")) and .remedy != \"\" and .seen != \"\")"

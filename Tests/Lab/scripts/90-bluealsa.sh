@@ -1,8 +1,8 @@
 #!/bin/bash
 # lab: limit=420 bonds="h1"
-# Music of another program: bluez-alsa, which we did not write, owns A2DP. First it alone, which shows that the headset hears
-# music rightly; then with btcalld beside it, which uses only HFP: a call comes and goes, and the music is back. What a
-# second of stream costs bluez-alsa's daemon, and ours, in the same boot.
+# Music of another program: third-party bluez-alsa owns A2DP. First alone, which shows that the headset receives music
+# correctly; then with btcalld beside it, which uses only HFP: a call comes and goes, and the music returns. Measures the
+# cost of a second of stream for bluez-alsa's daemon, and ours, in the same boot.
 . "$LAB/lib.sh"
 . "$LAB/softphone.sh"
 . "$LAB/music.sh"
@@ -41,7 +41,7 @@ check_json "bluez-alsa: volume at the headset" "$(hs h1 avrcp-volume 40)" .told
 check "bluez-alsa: the source has it" wait_until 3 volume_is $H1 40
 for key in play pause stop next previous; do check "bluez-alsa: key $key is accepted" hs h1 avrcp-key $key; done
 
-# The headset stops and starts the stream by itself.
+# The headset suspends and starts the stream itself.
 check "bluez-alsa: the headset suspends the stream" hs h1 a2dp-suspend
 check "bluez-alsa: the source knows" wait_until 3 eval "! streams h1"
 hs h1 mark
@@ -66,9 +66,9 @@ hs h1 a2dp-capabilities default
 hs h1 profile 1.8
 
 # --- btcalld beside it ----------------------------------------------------------------------------------------------------
-# What holds the player of another program, and lets it go on. To stop it with SIGSTOP is not enough: bluez-alsa keeps the
-# stream as long as the player has it open. One that is paused closes its device, and opens it again.
-# The daemon's user may not end another's player: the command asks whoever may.
+# A command that pauses the player of another program, and resumes it. SIGSTOP is not enough: bluez-alsa keeps the stream as
+# long as the player has it open. A paused player closes its device, and opens it again. The daemon's user may not stop
+# another user's player: the command asks a process that may.
 mkfifo -m 666 /run/lab/player.ask /run/lab/player.done
 player_service() {
 	local verb address
@@ -134,7 +134,7 @@ check "the music is back: the stream" wait_until 15 streams h1
 back=$(event_after h1 "$ended" a2dp start)
 gap=$(awk -v a="$ended" -v b="${back:-0}" 'BEGIN { printf "%.2f", b - a }')
 at_least "the music is back after (s)" "$gap" 1.5
-at_most "the music is back within (s)" "$gap" 8         # 2 s, and what a player takes to start here
+at_most "the music is back within (s)" "$gap" 8         # 2 s, and the start of a player on this machine
 sleep 3
 hears_music h1 "after the call" "$(hs h1 a2dp | jq .rate)"
 kill "$(cat /run/lab/player)"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # lab: limit=420 bonds="h1"
-# A2DP of our own: announcements and music through btcall:page in stereo, the volume both ways, the headset's keys; and peace
-# between music and calls: suspended before the call's audio link opens, handed back after the last call.
+# btcalld's own A2DP: announcements and music through btcall:page in stereo, the volume both ways, the headset's keys; and
+# music with calls: suspended before the call's audio link opens, resumed after the last call.
 . "$LAB/lib.sh"
 . "$LAB/softphone.sh"
 . "$LAB/music.sh"
@@ -96,7 +96,8 @@ at_most "it is back within (s)" "$gap" 4
 sleep 3
 hears_music h1 "after the call"
 
-# Two calls, the second one within the time: the music stays away between them. Two seconds are too short for a slow machine's command.
+# Two calls within the restore time: the music stays away between them. Two seconds are too short for a slow machine's
+# command.
 btcall config routing.mediaRestoreMilliseconds 8000 >/dev/null
 begin_call "first of two"
 end_call "first of two"
@@ -115,7 +116,7 @@ for limit in mono low 44100; do
 	hs h1 power off
 	hs h1 a2dp-capabilities $limit
 	hs h1 power on
-	# By itself: bluetoothd remembers what the headset could do the last time.
+	# From the headset's side: bluetoothd remembers its earlier capabilities.
 	note "$limit: $(hs h1 connect-a2dp)"
 	hears_what_it_can $limit btcall:page
 done

@@ -1,12 +1,12 @@
 #!/bin/bash
 # lab: limit=420 bonds="h1 h2:a2dp"
-# Calls over A2DP: without a microphone, with the board's own, headsets that have A2DP alone or whose profiles come one after
-# the other, and a second headset that hears the call of the first.
+# Calls over A2DP: without a microphone, with the board's own, headsets with A2DP only or whose profiles connect one after
+# the other, and a second headset that plays the first one's call.
 . "$LAB/lib.sh"
 . "$LAB/routing.sh"
 . "$LAB/music.sh"
 
-# The board's microphone says 1300 Hz, the far end 700 Hz, headset 1 1000 Hz.
+# The board's microphone sends 1300 Hz, the far end 700 Hz, headset 1 1000 Hz.
 { lab_config; printf '[bluetooth]\na2dp = yes\nlistener = %s\n' $H2; } > "$SHARE/btcalld.conf"
 start_btcalld "$SHARE/btcalld.conf" || fail "btcalld starts"
 analyse make near.wav 20 48000 0 --tone 1300 0 20 >/dev/null
@@ -34,7 +34,7 @@ call() { # NAME: outgoing, recorded at the far end
 	section=$1
 	LD_PRELOAD=$LAB_BIN/exchange-recorder.so LAB_EXCHANGE=$WORK/$section test_call --outgoing --number 1001 --far-end tone:700 --seconds 150
 }
-over() { # the call ends; what the far end heard is kept
+over() { # ends the call; keeps the far end's recording
 	check "$section: the call ends" btcall hangup
 	check "$section: at the provider, too" wait_test_call 10
 	check "$section: no path is left" wait_route none 3
@@ -128,8 +128,7 @@ over
 hs h1 power off
 hs h1 profile 1.8
 check "two: headset 1 connects" switch_on h1
-# By the guest: bluetoothd 5.66 leaves the first configuration without an answer that comes from a headset whose own it has
-# not asked for yet.
+# From the guest: bluetoothd 5.66 does not answer the first configuration from a headset whose own it has not read yet.
 hs h2 power on
 check "two: headset 2 connects" connect $H2
 check "two: headset 2 has a transport" has_transport $H2
@@ -143,7 +142,7 @@ listened=$(hs h2 a2dp 700 1000)
 note "two: headset 2: $(jq -c '{packets, lost, rate, channels, left, right}' <<<"$listened")"
 is "two: headset 2 loses no packet" "$(jq .lost <<<"$listened")" 0
 hs h2 a2dp-save listener.wav >/dev/null
-for hz in 700 1000; do                                  # both sides of the call, as loud as each other or not
+for hz in 700 1000; do                                  # both sides of the call, at any ratio of levels
 	at_least "two: headset 2 hears $hz Hz (share of the energy)" "$(analyse tone listener.wav $hz --from +2 --to -1 | jq .share_mean)" 0.1
 done
 over

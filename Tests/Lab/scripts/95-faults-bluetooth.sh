@@ -1,9 +1,9 @@
 #!/bin/bash
 # lab: limit=420 bonds="h1 h2" alone=1 long=1
-# The fault matrix, Bluetooth: one call with headset 1 and the earpiece behind it, through everything that bluetoothd, the adapter
-# and headsets do wrong. The call is never ended; each fault's silence, log and recovery becomes a row of the documentation.
-# A link that ends while its headset is connected is asked for again for reopenBridgeMilliseconds (500 ms) before a local device stands in: that
-# is what an adapter costs that goes.
+# The fault matrix, Bluetooth: one call with headset 1, and the earpiece as fallback, through all faults of bluetoothd, the
+# adapter and headsets. The call is never ended; each fault's silence, log and recovery becomes a row of the documentation. A
+# link that ends while its headset is connected is reopened for reopenBridgeMilliseconds (500 ms) before a local device takes
+# over: that is the cost of a lost adapter.
 . "$LAB/faults.sh"
 
 fault_config > "$SHARE/btcalld.conf"
@@ -20,7 +20,7 @@ sleep 3
 power() { busctl --system --timeout=10 set-property org.bluez /org/bluez/hci0 org.bluez.Adapter1 Powered b "$1"; }
 has_adapter() { busctl --system --timeout=2 get-property org.bluez /org/bluez/hci0 org.bluez.Adapter1 Powered 2>/dev/null | grep -q "$1"; }
 off_headset() { [ "$(route)" = earpiece ]; }
-comes_back() { # headset 1 is switched off and on by the person
+comes_back() { # the person switches headset 1 off and on
 	hs h1 power off 2>/dev/null
 	switch_on h1
 }

@@ -1,8 +1,8 @@
 #!/bin/bash
 # lab: limit=420 bonds="h1 h2" alone=1 long=1 qemu="-device qemu-xhci,id=xhci -audiodev wav,id=usb,path=@share@/usb.wav,out.frequency=48000"
-# The fault matrix, the machine: one call with headset 1 and the sound cards behind it while the message bus, the state directory, the
-# clock and the processor fail and a sound card is pulled; then what becomes of a call whose application dies, and of the programs on
-# the PCM when the daemon dies.
+# The fault matrix, the machine: one call with headset 1, and the sound cards as fallback, while the message bus, the state
+# directory, the clock and the processor fail and a sound card is pulled; then the death of a call's application, and the
+# death of the daemon with programs on the PCM.
 . "$LAB/faults.sh"
 . "$LAB/softphone.sh"
 
@@ -86,7 +86,7 @@ end_fault -
 hs h1 power off
 check "the call is on the earpiece" wait_route earpiece 5
 plug_in() { plugged=$(hs lab qemu device_add driver=usb-audio id=card bus=xhci.0 audiodev=usb | jq -e .end); }
-pull_out() { # NUMBER: what the card has played goes to usb-card-NUMBER.wav; it ends when the card went
+pull_out() { # NUMBER: the card's playback goes to usb-card-NUMBER.wav; it ends when the card is removed
 	local end samples name=$SHARE/usb-card-$1
 	end=$(hs lab qemu device_del id=card | jq .begin)
 	mv "$SHARE/usb.wav" "$name.wav"
@@ -95,7 +95,7 @@ pull_out() { # NUMBER: what the card has played goes to usb-card-NUMBER.wav; it 
 		'BEGIN { printf "# clock lab\n# mode steady\n0 %.6f\n%d %.6f\n", end - n / 48000, n, end }' > "$name.times"
 	near_files="$near_files usb-card-$1.wav"
 }
-# It has no microphone, and nobody speaks into the loudspeaker's, which is used with it.
+# It has no microphone, and the loudspeaker's, which is used with it, is silent.
 check "the card is preferred" btcall prefer $CARD
 check "the card is plugged in" plug_in
 check "the call is with the card" wait_route $CARD 20
@@ -128,7 +128,7 @@ end_fault "test-call left the bus: its calls end" "ends, providerGone"
 end_call_under_test
 
 # --- the daemon -----------------------------------------------------------------------------------------------------------------
-# Programs on the PCM, of which nobody knows more: their audio is the call. What they play is the far end, what they record its ear.
+# Unknown programs on the PCM: their audio is the call. They play the far end's audio, and record its ear.
 arecord -q -D btcall:call -f S16_LE -r 16000 -c 1 "$WORK/pcm-heard.wav" 2>>"$SHARE/programs.log" & RECORDER=$!
 aplay -q -D btcall:call "$SHARE/far.wav" 2>>"$SHARE/programs.log" & PLAYER=$!
 is_implied() { has_call && [ "$(property "$the_call" Call1 Provider)" = pcm ]; }
@@ -155,7 +155,7 @@ far_files="$far_files pcm-heard.wav"
 
 hang_up_cards
 mv "$WORK"/far-* "$SHARE/" 2>/dev/null
-# The recording of the application that was killed has neither rate nor length in its head, and half a line at its times' end.
+# The killed application's recording has neither rate nor length in its header, and half a line at the end of its times.
 for times in "$SHARE"/far-machine-*.times; do sed -i '$d' "$times"; done
 python3 - "$SHARE/far-machine-heard.wav" <<-'PY'
 import os, struct, sys
