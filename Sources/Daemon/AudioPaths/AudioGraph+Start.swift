@@ -26,8 +26,8 @@ extension AudioGraph {
         logger.warning(
             """
             the audio thread has no real-time priority: sound cards play \(engine.playbackQueue) late instead of \
-            \(configuration.playbackQueue), and a busy machine may still cause drop-outs; give the unit LimitRTPRIO=20 or \
-            AmbientCapabilities=CAP_SYS_NICE, and restart it
+            \(configuration.playbackQueue), and a busy machine may still cause drop-outs; give the unit \
+            LimitRTPRIO=20 or AmbientCapabilities=CAP_SYS_NICE, and restart it
             """)
     }
 }

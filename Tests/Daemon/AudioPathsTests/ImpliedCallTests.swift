@@ -84,8 +84,7 @@ import Testing
     }
 
     @Test(arguments: 1...20)
-    func `with random events calls begin and end in turn, and none outlasts its streams by more than a second`(seed: UInt64)
-    {
+    func `with random events calls alternate, and none outlasts its streams by more than a second`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var call = ImpliedCall()
         var (isUp, isPlaying, isCapturing, mayLast) = (false, false, false, true)

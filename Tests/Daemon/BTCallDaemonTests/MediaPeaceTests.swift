@@ -326,7 +326,7 @@ extension DaemonTests {
                     let problem = try await box.problem("mediaCommand")
                     #expect(
                         problem.what
-                            == "the program for music did not suspend the music of \(Box.first): status 3: no such player")
+                            == "the music program did not suspend the music of \(Box.first): status 3: no such player")
                     #expect(problem.remedy.contains("`\(command.path) suspend \(Box.first)` by hand"))
                     try await box.route(first)
                     try command.set("")

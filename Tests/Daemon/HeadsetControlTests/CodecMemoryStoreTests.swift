@@ -50,9 +50,7 @@ import Testing
         "[00:00:5E:00:53:00 00:00:5E:00:53:01]\nceiling = opus\n",
         "[00:00:5E:00:53:00 00:00:5E:00:53:01]\ncolour = red\n", "nonsense\n",
     ])
-    @ControlPlane func `an invalid file is reported with its line, and learning continues`(_ text: String)
-        throws
-    {
+    @ControlPlane func `an invalid file is reported with its line, and learning continues`(_ text: String) throws {
         try inDirectory { directory in
             try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
             try Data(text.utf8).write(to: URL(filePath: directory + "/codecs.conf"))
@@ -68,8 +66,7 @@ import Testing
         }
     }
 
-    @Test @ControlPlane func `an unwritable directory is reported, and learnt codecs stay valid in memory`() throws
-    {
+    @Test @ControlPlane func `an unwritable directory is reported, and learnt codecs stay valid in memory`() throws {
         let store = CodecMemoryStore(directory: "/proc/btcall", kernel: "6.1.0")
         let memories = CodecMemories(
             store: store, codecs: [.cvsd], writer: StateWriter(isImmediate: true), logger: LogLines().logger)

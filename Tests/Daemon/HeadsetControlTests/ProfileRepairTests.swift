@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a missing profile is requested after the waiting time, and reported as repaired when it comes up`(isVoice: Bool) {
+    func `a missing profile is requested after the waiting time, and reported once it is up`(isVoice: Bool) {
         let missing = isVoice ? ServiceUUID.handsFree : .audioSink
         var repair = makeRepair(isVoice ? facts(.down, .up) : facts(.up, .down))
         #expect(repair.deadlineReached(at: at(5_999)) == [.setDeadline(at(6_000))])

@@ -29,8 +29,7 @@ struct PCMHandleTests {
         #expect(handle.periodFrames == rate / 100)
     }
 
-    @Test func `a device without 16 bit is opened with another format, and one without a known format is refused`() throws
-    {
+    @Test func `a device without 16 bit uses another format, and one without a known format is refused`() throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("btcall-\(UUID()).conf").path
         try """
         pcm.floatOnly { type lfloat slave { pcm null format S16_LE } }

@@ -90,7 +90,7 @@ struct BatteryProviderTests {
         #expect(Set(fixture.fake.batteryProviders.map(\.adapter)) == ["/org/bluez/hci0", "/org/bluez/hci1"])
     }
 
-    @Test func `a bluetoothd that accepts no batteries is reported once, however many headsets come and go`() async throws {
+    @Test func `a bluetoothd that accepts no batteries is reported once, however many headsets come`() async throws {
         let fixture = try await BlueZFixture()
         defer { fixture.stop() }
         fixture.fake.takesBatteries = false

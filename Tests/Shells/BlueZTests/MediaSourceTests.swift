@@ -64,8 +64,7 @@ struct MediaSourceTests {
         #expect(fixture.log.containing("released the endpoint").count <= released)
     }
 
-    @Test func `stopping to serve withdraws the registrations, and the state wanted afterwards is followed`() async throws
-    {
+    @Test func `stopping to serve withdraws registrations, and the state wanted afterwards is followed`() async throws {
         let fixture = try await MediaFixture()
         defer { fixture.stop() }
         try await fixture.configure()

@@ -62,9 +62,7 @@ import Testing
         watch.cancel()
     }
 
-    @Test func `a directory that is never quiet is still reported, and a cancelled watch reports nothing`()
-        async throws
-    {
+    @Test func `a restless directory is still reported, and a cancelled watch reports nothing`() async throws {
         try make("snd")
         defer { try? FileManager.default.removeItem(at: root) }
         var changes = 0

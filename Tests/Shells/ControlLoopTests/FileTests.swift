@@ -96,7 +96,7 @@ private final class Folder {
         #expect(refusal(folder.path + "/none")?.what.hasSuffix("(ENOENT); accepted: a regular file") == true)
     }
 
-    @Test func `a link is followed out of the user's own directory, and not out of one that others may write to`() throws {
+    @Test func `links are followed in the user's own directory, but not in one that others may write to`() throws {
         let folder = Folder()
         let shared = folder.makeShared()
         let file = try folder.make("tone", "tone")
@@ -120,8 +120,7 @@ private final class Folder {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct OwnFileTests {
-    @Test func `a file is private to the program's user whatever the umask is, and its directory readable by the group`() throws
-    {
+    @Test func `whatever the umask is, a file is the user's alone, and its directory also the group's`() throws {
         let folder = Folder()
         try folder.withMask(0) {
             try OwnFile.makeDirectory(folder.path + "/state")

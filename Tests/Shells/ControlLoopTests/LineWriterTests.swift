@@ -42,9 +42,7 @@ import Testing
     }
 
     @Test(arguments: ["pipe", "socket", "terminal"])
-    func `a writer does not wait for a stuck reader, and later says how many lines were lost`(
-        _ kind: String
-    ) throws {
+    func `a writer does not wait for a stuck reader, and later says how many lines were lost`(_ kind: String) throws {
         let (reader, writer) = try ends(kind)
         let ours = dup(writer)
         defer { for end in [reader, writer, ours] { close(end) } }

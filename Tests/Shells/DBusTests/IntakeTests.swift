@@ -244,7 +244,7 @@ struct IntakeTests {
         }
     }
 
-    @Test func `confidential properties are readable for permitted programs, and left out or refused for others`() async throws {
+    @Test func `confidential properties are for permitted programs, and left out or refused otherwise`() async throws {
         try await with { server, address, _ in
             server.exportObjectManager(at: "/org/btcall", answerAge: .seconds(60))
             let (reader, other) = (try BusConnection(address), try BusConnection(address))

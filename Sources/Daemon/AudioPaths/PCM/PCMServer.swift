@@ -279,7 +279,11 @@ package final class PCMServer {
         case BTCALL_PCM_CAPTURE_VOLUME.rawValue where (0...100).contains(number): mixer?.perform(.capture(number))
         case BTCALL_PCM_CAPTURE_SWITCH.rawValue where (0...1).contains(number): mixer?.perform(.heard(number == 1))
         default:
-            logger.notice("\(name(connection)) is disconnected: element \(element) set to \(value); accepted: volumes 0 to 100, switch 0 or 1")
+            logger.notice(
+                """
+                \(name(connection)) is disconnected: element \(element) set to \(value); accepted: volumes 0 to 100, \
+                switch 0 or 1
+                """)
             return end(connection)
         }
         valuesChanged()

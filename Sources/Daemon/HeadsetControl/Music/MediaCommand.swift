@@ -75,7 +75,7 @@ package final class MediaCommand {
             failure = "\(error)"
         }
         problems.begin(
-            "mediaCommand", what: "the program for music did not \(verb) the music of \(address): \(failure)",
+            "mediaCommand", what: "the music program did not \(verb) the music of \(address): \(failure)",
             remedy:
                 "run `\(program) \(verb) \(address)` by hand as the user of btcalld, or take out [bluetooth] mediaCommand"
         )

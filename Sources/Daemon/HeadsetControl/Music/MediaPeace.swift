@@ -144,8 +144,7 @@ package final class MediaPeace: MakingRoom {
             logger.notice("\(address): its A2DP has not ended yet; the link is opened beside it")
         } else if isPlaying {
             coping.insert(address)
-            logger.notice(
-                "\(address): another program's music goes on; the link is opened beside it, which the headset has to handle")
+            logger.notice("\(address): another program's music goes on; the link is opened nevertheless")
         }
         wait.ready()
     }

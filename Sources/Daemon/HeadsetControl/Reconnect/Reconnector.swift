@@ -101,8 +101,8 @@ package final class Reconnector {
         for (controller, error) in failures.sorted(by: { $0.key < $1.key }) where !unheard.contains(controller) {
             logger.notice(
                 """
-                the reasons of disconnections are not available on \(controller): \(error); headsets that are switched off are paged as if \
-                they were lost
+                the reasons of disconnections are not available on \(controller): \(error); headsets that are \
+                switched off are paged as if they were lost
                 """)
         }
         unheard = Set(failures.keys)
@@ -244,8 +244,8 @@ package final class Reconnector {
             Self.problem(address),
             what: "\(observer.headsets.name(of: address)) has come and gone \(count): it is left alone",
             remedy: """
-                not paged for \(seconds) s, or until it connects on its own and stays; charge it, bring it nearer, or switch it \
-                off (`btcall config bluetooth.reconnectLosses`)
+                not paged for \(seconds) s, or until it connects on its own and stays; charge it, bring it nearer, or \
+                switch it off (`btcall config bluetooth.reconnectLosses`)
                 """)
     }
 
