@@ -82,8 +82,7 @@ import Testing
             """
         ),
     ])
-    func `an invalid value is refused with accepted ones`(_ setting: String, _ reason: String) throws
-    {
+    func `an invalid value is refused with accepted ones`(_ setting: String, _ reason: String) throws {
         let dialogue = try #require(DialogueReader.dialogues(Self.head + setting + "\n\nHF AT\n", file: "here").first)
         let refusal = #expect(throws: DialogueSetting.Refusal.self) { try dialogue.configuration() }
         #expect(refusal?.reason == reason)

@@ -5,8 +5,7 @@ import Testing
 /// AudioDSPTests has the frames on that link.
 struct HandsFreeModeTests {
     @Test(arguments: ["mSBC", "CVSD", "CVSD unasked"])
-    func `S3.7 the gateway and a headset reach their codec and audio link as in the transcript`(codec: String) throws
-    {
+    func `S3.7 the gateway and a headset reach their codec and audio link as in the transcript`(codec: String) throws {
         let dialogues = try DialogueReader.dialogues(Self.transcripts, file: "HandsFreeModeTests")
         let dialogue = try #require(dialogues.first { $0.name == codec })
         let whole = DialoguePlayer.play(dialogue)

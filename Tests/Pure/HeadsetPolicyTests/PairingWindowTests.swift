@@ -75,8 +75,7 @@ import Testing
         #expect(acts(window.deadlineReached(at: at(5_000))) == [.stopDiscovery, .pair(Self.second, number: 1)])
     }
 
-    @Test func `a failing device is tried three times, with pauses; then a window for it alone has failed`() throws
-    {
+    @Test func `a failing device is tried three times, with pauses; then a window for it alone has failed`() throws {
         var window = try makeWindow()
         _ = window.update([device()], hasCall: false, at: at(1_000))
         var now = 1_000
@@ -233,9 +232,7 @@ import Testing
         #expect(!window.isSearching)
     }
 
-    @Test func `a search runs with and without a window, and is not restarted at once after a failure`()
-        throws
-    {
+    @Test func `a search runs with and without a window, and is not restarted at once after a failure`() throws {
         var window = PairingWindow()
         #expect(
             acts(window.scan(for: .seconds(10), by: "a test", at: at(0))) == [
@@ -266,8 +263,7 @@ import Testing
         #expect(error?.description.contains("accepted: ") == true)
     }
 
-    @Test func `in any order of inputs the window closes in time, and every search that begins ends`() throws
-    {
+    @Test func `in any order of inputs the window closes in time, and every search that begins ends`() throws {
         for seed in 0..<200 {
             var random = SeededGenerator(seed: UInt64(seed))
             var window = PairingWindow()

@@ -216,9 +216,7 @@ import Testing
             ])
     }
 
-    @Test func `a busy kernel is asked again, and a dead headset is disconnected once`()
-        throws
-    {
+    @Test func `a busy kernel is asked again, and a dead headset is disconnected once`() throws {
         var link = try link("opening")
         for number in 0..<20 {
             let time = Int64(number) * 100

@@ -4,9 +4,9 @@ import Routing
 import Spelling
 import Testing
 
-/// The scenarios use every word of the format (routing policy §15).
+/// The scenarios use every word of the format (docs/inside/Routing.md §15).
 @Suite struct CoverageTests {
-    /// What one scenario's JSON says, before it is understood.
+    /// One scenario's JSON before it is parsed.
     private struct Words {
         var keys: Set<String> = []
         var events: Set<String> = []
@@ -35,12 +35,12 @@ import Testing
 
     @Test(arguments: RoutingKey.allCases)
     func `some scenario changes the key`(_ key: RoutingKey) {
-        // By its present name, or as an earlier version spelt its unit.
+        // By its present name, or with the unit in an earlier version's spelling.
         #expect(Self.words.keys.contains { $0 == key.rawValue || UnitSpelling.current(of: $0) == key.rawValue })
     }
 
     @Test(arguments: EventRecord.scenarioWords + ["mark"])
-    func `some scenario does the word`(_ word: String) {
+    func `some scenario uses the word`(_ word: String) {
         #expect(Self.words.events.contains(word))
     }
 
@@ -54,7 +54,7 @@ import Testing
         #expect(Self.words.reasons.contains(reason.rawValue))
     }
 
-    @Test func `identifiers of scenarios are used once`() {
+    @Test func `identifiers of scenarios are unique`() {
         let identifiers = NamedScenario.all.map(\.scenario.id)
         #expect(Set(identifiers).count == identifiers.count)
         #expect(identifiers.count >= 180)

@@ -2,7 +2,7 @@ import BluetoothTypes
 import Routing
 import Testing
 
-/// What a device is to the calls, in one word, at every turn of a call.
+/// State of a device towards the calls, in one word, at every stage of a call.
 @Suite struct DeviceStateTests {
     private let h1 = BluetoothAddress(value: 0x001B_DC08_0011)
     private let h2 = BluetoothAddress(value: 0x001B_DC08_0012)
@@ -49,7 +49,7 @@ import Testing
         #expect(state(9250) == .available)
     }
 
-    @Test func `a headset whose link fails rests, and the rest ends by itself`() {
+    @Test func `a headset whose link fails is paused, and the pause ends without an event`() {
         var policy = policy { $0.openAttempts = 1 }
         _ = policy.handle(.headsetConnected(h1, profiles: [.hfp]), at: at(0))
         _ = policy.handle(call(), at: at(5000))
@@ -79,7 +79,7 @@ import Testing
         #expect(policy.state(of: .headset(h2), at: at(10_300)) == .pending)
     }
 
-    @Test func `what the call does not support is unsupported, what is excluded unavailable`() {
+    @Test func `a device that the call does not support is unsupported, an excluded one unavailable`() {
         var policy = policy { $0.exclude = [.headset(BluetoothAddress(value: 0x001B_DC08_0012))] }
         for headset in [h1, h2] { _ = policy.handle(.headsetConnected(headset, profiles: [.hfp]), at: at(0)) }
         _ = policy.handle(call([.earpiece]), at: at(5000))
@@ -89,7 +89,7 @@ import Testing
         #expect(policy.state(of: .earpiece, at: at(5000)) == .active)
     }
 
-    @Test func `no two choices have the same number, and without one there is none`() {
+    @Test func `no two choices have the same number, and without a choice there is none`() {
         var policy = policy()
         #expect(policy.choiceSequence == nil)
         var numbers: Set<Int> = []

@@ -8,7 +8,7 @@ import Testing
 
     private func at(_ milliseconds: Int64) -> Instant { Instant(milliseconds: milliseconds) }
 
-    /// In a call on the earpiece, preferring headsets, none there.
+    /// In a call on the earpiece, preferring headsets, without one.
     private func policyInCall() -> RoutingPolicy {
         var policy = RoutingPolicy()
         for event: RoutingEvent in [
@@ -20,7 +20,7 @@ import Testing
         return policy
     }
 
-    @Test func `without a headset the default is chosen and the preferred level says why not`() {
+    @Test func `without a headset the default is chosen and the preferred level gives the reason`() {
         let text = policyInCall().explain(at: at(2500)).description
         #expect(
             text == """
@@ -36,7 +36,7 @@ import Testing
                 """)
     }
 
-    @Test func `a settling headset shows for how long it has been stable, and how long it must be`() throws {
+    @Test func `a settling headset shows how long it has been stable, and how long it must be`() throws {
         var policy = policyInCall()
         _ = policy.handle(.headsetConnected(h1, profiles: [.hfp]), at: at(5000))
         let explanation = policy.explain(at: at(5600))
@@ -79,7 +79,7 @@ import Testing
                     + " (user moved audio to local with the headset button 12.0 s ago)"))
     }
 
-    @Test func `a headset that just got the call is shown as what another one waits for`() throws {
+    @Test func `a headset that has just taken the call is shown as the reason for another one's wait`() throws {
         var policy = policyInCall()
         _ = policy.handle(.setPreferred(.headset(h1)), at: at(0))
         _ = policy.handle(.setDefault(.headset(h2)), at: at(0))
@@ -99,7 +99,7 @@ import Testing
         (RoutingEvent.stop, Explanation.Suspension.stopped), (.callEnded(call: "c"), .noCall),
         (.interruptionBegan(source: "modem"), .interrupted),
     ])
-    func `what suspends the levels is said first`(_ event: RoutingEvent, _ suspension: Explanation.Suspension) {
+    func `the reason for suspended levels comes first`(_ event: RoutingEvent, _ suspension: Explanation.Suspension) {
         var policy = policyInCall()
         #expect(policy.explain(at: at(10)).suspension == nil)
         _ = policy.handle(event, at: at(20))
@@ -108,7 +108,7 @@ import Testing
         #expect(explanation.description.contains("not decided by the levels: \(suspension.text)"))
     }
 
-    @Test func `unusable headsets say what is missing`() throws {
+    @Test func `unusable headsets show what is missing`() throws {
         var policy = policyInCall()
         _ = policy.handle(.setPreferred(.headset(h1)), at: at(0))
         func verdict() -> String? {
@@ -145,7 +145,7 @@ import Testing
         policy.explain(at: at(milliseconds)).description.split(separator: "\n").first.map(String.init)
     }
 
-    /// In a call on the first headset since 6.3 s.
+    /// In a call on the first headset for 6.3 s.
     private func policyOnHeadset(silentLimit: Duration = .zero) -> RoutingPolicy {
         var policy = policyInCall()
         var configuration = RoutingConfiguration()
@@ -202,7 +202,7 @@ import Testing
                     "bluetooth:\(h1) (hfp) (newDeviceAvailable, 3.0 s ago)", chosen: .preferred, preferred: first,
                     platform: first))
 
-        // 3: silent, closed, and gone when the supervision of the connection says so
+        // 3: silent, closed, and gone when the connection's supervision times out
         _ = policy.handle(.linkSilent(h1), at: at(10_000))
         _ = policy.handle(.deadlineReached, at: at(11_000))
         _ = policy.handle(.linkClosed(h1, .requested), at: at(11_050))
@@ -227,7 +227,7 @@ import Testing
                     platform: second))
     }
 
-    @Test func `an eligible headset shows for how long it has been stable, and whether that counts`() throws {
+    @Test func `an eligible headset shows how long it has been stable, and whether that counts`() throws {
         var policy = policyInCall()
         _ = policy.handle(.select(.earpiece), at: at(0))
         _ = policy.handle(.headsetConnected(h1, profiles: [.hfp]), at: at(5000))
@@ -241,7 +241,7 @@ import Testing
             400, 1000)
     }
 
-    @Test func `a headset that is not there or was lost shows how long it must be stable`() throws {
+    @Test func `a headset that is absent or was lost shows how long it must be stable`() throws {
         var policy = policyInCall()
         _ = policy.handle(.headsetDescribed(h1, category: .headset, inbandRing: true), at: at(0))
         expect(try preferred(policy, at: 100), "not connected: must be stable for 1.0 s when it comes", 0, 1000)
@@ -251,7 +251,7 @@ import Testing
             try preferred(policy, at: 9500), "not connected: lost 4.0 s ago, must be stable for 2.0 s on return", 4000,
             2000)
         #expect(try preferred(policy, at: 9500).verdict.word == "lost")
-        // What the text promises is what happens.
+        // The next action that the text promises is performed.
         _ = policy.handle(.headsetConnected(h1, profiles: [.hfp]), at: at(10_000))
         expect(try preferred(policy, at: 10_500), "settling: stable for 0.5 s of 2.0 s", 500, 2000)
         _ = policy.handle(.headsetDisconnected(h1), at: at(11_000))
@@ -262,7 +262,7 @@ import Testing
         expect(try preferred(policy, at: 41_000), "not connected: must be stable for 1.0 s when it comes", 0, 1000)
     }
 
-    @Test func `a pending link shows its attempt, the time it has taken and the time it may take`() throws {
+    @Test func `a pending link shows its attempt, its elapsed time and its limit`() throws {
         var policy = policyInCall()
         _ = policy.handle(.headsetConnected(h1, profiles: [.hfp]), at: at(5000))
         _ = policy.handle(.deadlineReached, at: at(6000))
@@ -287,7 +287,7 @@ import Testing
         expect(choice, "eligible: pending, attempt 1 of 3 when another link is closed", 1, 3)
     }
 
-    @Test func `a gap without a path shows how long it lasts and when a local device stands in`() {
+    @Test func `a gap without a path shows its length and when a local device stands in`() {
         var policy = policyOnHeadset()
         _ = policy.handle(.headsetConnected(h2, profiles: [.hfp]), at: at(7000))
         _ = policy.handle(.select(.headset(h2)), at: at(9000))
@@ -308,7 +308,7 @@ import Testing
         #expect(policy.explain(at: at(11_050)).gap == nil)
     }
 
-    @Test func `a lost link that is opened again shows the shorter wait`() {
+    @Test func `a lost link that is reopened shows the shorter wait`() {
         var policy = policyOnHeadset()
         _ = policy.handle(.linkClosed(h1, .linkLoss), at: at(9000))
         #expect(

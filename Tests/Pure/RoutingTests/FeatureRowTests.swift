@@ -2,7 +2,7 @@ import BTCallSimulator
 import Foundation
 import Testing
 
-/// A row of the feature list that the policy alone fulfils, with what its scenarios have to look at.
+/// A row of the feature list that only the policy fulfils, with the observables that its scenarios have to check.
 struct FeatureRow: Sendable, CustomTestStringConvertible {
     let identifier: String
     let acceptance: String
@@ -77,7 +77,7 @@ struct FeatureRow: Sendable, CustomTestStringConvertible {
         #expect(row.observables.subtracting(looked) == [])
     }
 
-    @Test func `every tag that looks like a feature row is one of the table`() {
+    @Test func `every tag in the form of a feature row is in the table`() {
         let rows = Set(FeatureRow.all.map(\.identifier))
         let tags = NamedScenario.all.flatMap(\.scenario.tags).filter { $0.hasPrefix("S") }
         #expect(Set(tags) == rows)

@@ -3,10 +3,10 @@ import Foundation
 import Routing
 import Testing
 
-/// Random courses of events, checked after every event (routing policy §12). A failure prints its seed and the
+/// Random courses of events, checked after every event (docs/inside/Routing.md §12). A failure prints its seed and the
 /// shortest course that still fails, as a scenario file for `btcall-lab replay`.
 @Suite struct InvariantTests {
-    /// 2000 seeds; `scripts/soak random` has fifty times as many.
+    /// 2000 seeds; `scripts/soak random` runs fifty times as many.
     @Test(arguments: randomCourses(20))
     func `invariants hold along a hundred random courses of two hundred events`(_ batch: Int) async {
         await check(UInt64(batch) * 100..<UInt64(batch + 1) * 100) { RandomCourse(seed: $0).report() }
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `a broken course is shortened to what breaks it`() {
+    @Test func `a failing course is shortened to its cause`() {
         var given = Scenario.Given.usual
         var headset = Scenario.HeadsetModel.usual(RandomCourse.address(1))
         headset.script = [.hangs]
@@ -50,7 +50,7 @@ import Testing
         #expect(course.report()?.contains("{\"t\": 100, \"do\": \"call.outgoing\", \"call\": \"c1\"") == true)
     }
 
-    /// Spread over the processors, one small part of the seeds at a time.
+    /// Distributed over the processors, one small part of the seeds at a time.
     private func check(_ seeds: Range<UInt64>, _ report: @escaping @Sendable (UInt64) -> String?) async {
         await withTaskGroup(of: [String].self) { group in
             for start in stride(from: seeds.lowerBound, to: seeds.upperBound, by: 10) {

@@ -2,7 +2,7 @@ import BluetoothTypes
 import Routing
 import Testing
 
-/// What comes next, and that it does come then.
+/// The next action, and that it is performed then.
 @Suite struct NextActionTests {
     private let h1 = BluetoothAddress(value: 0x001B_DC08_0011)
     private let h2 = BluetoothAddress(value: 0x001B_DC08_0012)
@@ -28,7 +28,7 @@ import Testing
         policy.explain(at: at(milliseconds)).description.split(separator: "\n").last.map(String.init)
     }
 
-    @Test func `without anything under way nothing is due`() {
+    @Test func `without anything in progress nothing is due`() {
         #expect(line(policy((0, call())), at: 100) == "next: nothing is due")
         #expect(next(policy((0, call())), at: 100) == nil)
     }
@@ -44,7 +44,7 @@ import Testing
         #expect(policy.pending == .headset(h1, .hfp))
     }
 
-    @Test func `a headset that nobody wants is not what comes next`() {
+    @Test func `an unwanted headset has no next action`() {
         let policy = policy(
             (0, call()), (10, .select(.earpiece)), (1000, .headsetConnected(h1, profiles: [.hfp])))
         #expect(next(policy, at: 1100) == nil)
@@ -64,7 +64,7 @@ import Testing
             policy.handle(.deadlineReached, at: at(10_500)).contains(.openLink(h1, .hfp, codecHint: nil, attempt: 2)))
     }
 
-    @Test func `after the last refusal the headset is asked again when its pause is over`() {
+    @Test func `after the last refusal the headset is retried when its pause has ended`() {
         var policy = policy((0, .headsetConnected(h1, profiles: [.hfp])), (5000, call()))
         for time in [5100, 5700, 6800] as [Int64] {
             _ = policy.handle(.deadlineReached, at: at(time - 50))
@@ -74,7 +74,7 @@ import Testing
         #expect(line(policy, at: 12_800) == "next: bluetooth:\(h1) may take the call in 9.0 s")
     }
 
-    @Test func `a silent link is closed, a steady one takes the call back`() {
+    @Test func `a silent link is closed, a steady one takes the call again`() {
         var policy = policy((0, .headsetConnected(h1, profiles: [.hfp])), (5000, call()))
         _ = policy.handle(.linkOpened(h1), at: at(5300))
         _ = policy.handle(.linkSilent(h1), at: at(9000))
@@ -85,7 +85,7 @@ import Testing
         #expect(policy.current == .headset(h1, .hfp))
     }
 
-    @Test func `a headset that just got the call is left for the preferred one when it has had it for long enough`() {
+    @Test func `a headset that has just taken the call loses it to the preferred one after its dwell`() {
         var policy = policy(
             (0, .setPreferred(.headset(h1))), (0, .setDefault(.headset(h2))), (0, call()),
             (3500, .headsetConnected(h2, profiles: [.hfp])), (3600, .headsetConnected(h1, profiles: [.hfp])),
@@ -97,7 +97,7 @@ import Testing
         #expect(next(policy, at: 6560)?.remaining == nil)
     }
 
-    @Test func `after the last call the music comes back, and nothing of it when it was cancelled`() {
+    @Test func `after the last call the music resumes, but not if it was cancelled`() {
         var policy = policy((0, .headsetConnected(h1, profiles: [.hfp, .a2dp])), (5000, call()))
         _ = policy.handle(.linkOpened(h1), at: at(5300))
         _ = policy.handle(.callEnded(call: "c"), at: at(8000))
@@ -114,7 +114,7 @@ import Testing
         #expect(line(policy, at: 1100) == "next: wiredHeadset takes the call in 0.1 s")
     }
 
-    @Test func `what was due before the explanation is due now`() {
+    @Test func `a deadline before the explanation is due now`() {
         let policy = policy((0, .headsetConnected(h1, profiles: [.hfp])), (5000, call()))
         #expect(line(policy, at: 9000) == "next: earpiece stands in in 0.0 s")
     }

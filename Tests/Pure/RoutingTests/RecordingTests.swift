@@ -5,7 +5,7 @@ import JSONText
 import Routing
 import Testing
 
-/// What the flight recorder keeps: any moment of it can be rebuilt, and a file of it replays to the same decisions.
+/// The flight recorder: any moment of a recording can be restored, and its file replays to the same decisions.
 @Suite struct RecordingTests {
     private struct Handled {
         let event: RoutingEvent
@@ -14,7 +14,7 @@ import Testing
         let time: Instant
     }
 
-    /// Everything that the policy was told along a scenario.
+    /// All events of the policy along a scenario.
     private static func course(_ scenario: Scenario) -> [Handled] {
         final class Collector {
             var handled: [Handled] = []
@@ -64,7 +64,7 @@ import Testing
     // MARK: State
 
     @Test(arguments: randomCourses(10))
-    func `the state of a policy is read back as it was, at any time of any course`(_ batch: Int) throws {
+    func `the state of a policy is restored unchanged, at any time of any course`(_ batch: Int) throws {
         for seed in UInt64(batch) * 10..<UInt64(batch + 1) * 10 {
             for (index, handled) in Self.randomCourse(seed).enumerated() {
                 let zero = Instant(milliseconds: Int64(index) * 1234)
@@ -81,7 +81,7 @@ import Testing
         func part(_ name: String, of value: Any) -> Any? {
             Mirror(reflecting: value).children.first { $0.label == name }?.value
         }
-        // What is nil is not written: all that was ever written counts.
+        // Nil values are omitted: counts everything ever written.
         var written: [String: Set<String>] = [:]
         func collect(_ value: JSON, _ place: String) {
             guard case .object(let members) = value else { return }
@@ -117,7 +117,7 @@ import Testing
             "'headsets' is not understood"
         ),
     ])
-    func `a state that is not understood is refused with what is wrong`(_ state: JSON, _ text: String) {
+    func `an invalid state is refused with the problem`(_ state: JSON, _ text: String) {
         do throws(RoutingPolicy.RecordedStateError) {
             _ = try RoutingPolicy(recordedState: state, from: .zero, configuration: RoutingConfiguration())
             Issue.record("\(state) was accepted")
@@ -136,7 +136,7 @@ import Testing
         #expect(16 * (512 * event + MemoryLayout<RoutingPolicy>.stride) < 1 << 20)
     }
 
-    @Test func `the oldest segment is dropped as a whole, and at least so many events are kept`() throws {
+    @Test func `the oldest segment is dropped as a whole, and the promised number of events is kept`() throws {
         let course = Self.randomCourse(3)
         let recording = Self.recording(of: course, segments: 3, events: 10)
         #expect(recording.count > 20 && recording.count <= 30)
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: randomCourses(8))
-    func `the policy is rebuilt as it was at any moment that is kept`(_ batch: Int) throws {
+    func `the policy can be restored at any recorded moment`(_ batch: Int) throws {
         for seed in UInt64(batch) * 5..<UInt64(batch + 1) * 5 {
             let course = Self.randomCourse(seed)
             let recording = Self.recording(of: course, segments: 4, events: 7)
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    /// Counts a deadline from the zero of the clock instead of the recording's.
+    /// Converts a deadline to the clock's zero instead of the recording's.
     private static func moved(_ effect: RoutingEffect, by zero: Instant) -> RoutingEffect {
         guard case .setDeadline(let deadline?) = effect else { return effect }
         return .setDeadline(zero.advanced(by: Instant.zero.duration(to: deadline)))

@@ -2,7 +2,7 @@ import BTCallSimulator
 import Foundation
 import Testing
 
-/// What a step may expect.
+/// Expectations of a step.
 extension ReplayTests {
     @Test func `every request of a client sets error to its own result, and an error stays until the next`() throws {
         let given = """
@@ -30,7 +30,7 @@ extension ReplayTests {
             [
                 #"{"t": 0, "do": "api.setPreferred", "device": "bluetooth"}"#, Self.call,
                 #"{"t": 3000, "expect": {"error": "activationFailed", "override": null, "preferred": "bluetooth"}}"#,
-                // It stays although the headset carries the call in the end.
+                // It stays although the headset finally carries the call.
                 #"{"t": 40000, "expect": {"error": "activationFailed", "route": "bluetooth:H1", "opens": {"H1": 4}}}"#,
             ])
         try check(
@@ -68,7 +68,7 @@ extension ReplayTests {
         try check(given, steps)
     }
 
-    @Test func `silence counts only while a path is due and could be had`() throws {
+    @Test func `silence counts only while a path is due and possible`() throws {
         let given = #""headsets": {"H1": {"openMs": 700}}, "connected": ["H1"], "preferred": "bluetooth""#
         try check(
             given,
@@ -83,7 +83,7 @@ extension ReplayTests {
         #expect(
             try replay(given, [Self.call, #"{"t": 9, "do": "mark"}"#, #"{"t": 600, "expect": {"silenceMaxMs": 599}}"#])
                 .line == "not ok R900 step 3: silenceMaxMs expected 599, got 600")
-        // Nothing there is to be heard on: no silence.
+        // No device is available: no silence.
         try check(
             #""hw": {"speakerphone": false, "earpiece": false}, "headsets": {"H1": {}}"#,
             [
@@ -106,9 +106,7 @@ extension ReplayTests {
         try check(given, steps, more: #""mayBeSilent": true,"#)
     }
 
-    @Test func `lists are sets, objects are compared in the keys that are named, all expectations of a step must hold`()
-        throws
-    {
+    @Test func `lists are sets, objects are compared in the named keys, all expectations of a step must hold`() throws {
         let given = #""headsets": {"H1": {}, "H2": {}}, "connected": ["H2", "H1"]"#
         try check(
             given,
@@ -129,7 +127,7 @@ extension ReplayTests {
         }
     }
 
-    @Test func `restored names the headsets that got their music back, in order`() throws {
+    @Test func `restored lists the headsets that got their music back, in order`() throws {
         let given = #""headsets": {"H1": {}, "H2": {}}, "connected": ["H1"], "preferred": "bluetooth""#
         let steps = [
             Self.call, #"{"t": 1000, "do": "call.ended", "call": "c"}"#, #"{"t": 2999, "expect": {"restored": []}}"#,

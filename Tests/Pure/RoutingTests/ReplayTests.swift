@@ -2,9 +2,9 @@ import BTCallSimulator
 import Foundation
 import Testing
 
-/// The scenario format, sentence by sentence (routing policy §15): what the runner does around the policy.
+/// The scenario format, sentence by sentence (docs/inside/Routing.md §15): the runner's part around the policy.
 @Suite struct ReplayTests {
-    /// The outcome of one scenario.
+    /// Outcome of one scenario.
     func replay(
         _ given: String, _ steps: [String], more: String = "",
         defaults: String = ""
@@ -32,7 +32,7 @@ import Testing
 
     // MARK: Time
 
-    @Test func `at equal times a completion comes before the timer that would bridge`() throws {
+    @Test func `at equal times a completion precedes the timer that would bridge`() throws {
         let given = #""headsets": {"H1": {"openMs": 1500}}, "connected": ["H1"], "preferred": "bluetooth""#
         let steps = [
             Self.call, #"{"t": 1499, "expect": {"route": "none", "pending": "bluetooth:H1"}}"#,
@@ -43,7 +43,7 @@ import Testing
         #expect(result.trace.filter { $0.contains("path.") } == ["1500 effect path.open bluetooth:H1 (hfp)"])
     }
 
-    @Test func `at equal times a completion comes before the timer that would end its attempt`() throws {
+    @Test func `at equal times a completion precedes the timer that would end its attempt`() throws {
         let given = #""headsets": {"H1": {"openMs": 5000}}, "connected": ["H1"], "preferred": "bluetooth""#
         try check(
             given,
@@ -53,8 +53,8 @@ import Testing
             ])
     }
 
-    @Test func `at equal times a timer comes before the step`() throws {
-        // The jack has been quiet for 200 ms: it is believed, and only then unplugged.
+    @Test func `at equal times a timer precedes the step`() throws {
+        // The jack has been quiet for 200 ms: the plug is believed before it is removed.
         let steps = [
             Self.call, #"{"t": 1000, "do": "jack.plugged"}"#, #"{"t": 1200, "do": "jack.unplugged"}"#,
             #"{"t": 1200, "expect": {"everRoute": ["wiredHeadset"], "route": "wiredHeadset"}}"#,
@@ -63,7 +63,7 @@ import Testing
         try check(#""default": "earpiece""#, steps)
     }
 
-    @Test func `steps at one time are each carried through before the next`() throws {
+    @Test func `steps at one time are completed one after the other`() throws {
         let given = #""headsets": {"H1": {"openMs": 0, "closeMs": 0}}, "connected": ["H1"]"#
         let steps = [
             Self.call, #"{"t": 0, "expect": {"route": "bluetooth:H1", "opens": {"H1": 1}}}"#,
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test func `a year of events takes no time`() throws {
-        // A headset that never opens is tried for a year: three attempts in every two minutes.
+        // A headset that never opens is tried for a year: three attempts every two minutes.
         let given = """
             "headsets": {"H1": {"openMs": 100, "script": [\(Array(repeating: "\"fail\"", count: 20).joined(separator: ", "))]}},
             "connected": ["H1"], "preferred": "bluetooth", "default": "earpiece"
@@ -109,7 +109,7 @@ import Testing
     @Test func `a given jack was plugged after the headsets, before any call, without debounce`() throws {
         let slow = #""config": {"jackDebounceMilliseconds": 3600000}"#
         let given = #""jack": "headset", "headsets": {"H1": {}}, "connected": ["H1"]"#
-        // The most recently attached wins in the order of the platform.
+        // The most recently attached wins in the platform order.
         try check(
             "\(given), \(slow)",
             [Self.call, #"{"t": 1, "expect": {"route": "wiredHeadset", "in": "jackMic", "out": "jack"}}"#])
@@ -119,7 +119,7 @@ import Testing
             [Self.call, #"{"t": 400, "expect": {"route": "speakerphone"}}"#])
     }
 
-    @Test func `connected headsets were attached oldest first, and are settled whatever settling takes`() throws {
+    @Test func `connected headsets were attached oldest first, and are settled whatever the settling time`() throws {
         let slow = #""config": {"settleBluetoothMilliseconds": 3600000, "settleMaxMilliseconds": 3600000}"#
         let steps = [Self.call, #"{"t": 400, "expect": {"route": "bluetooth:H1"}}"#]
         try check(#""headsets": {"H1": {}, "H2": {}}, "connected": ["H2", "H1"]"#, steps)
@@ -138,7 +138,7 @@ import Testing
         try check(given, [Self.call, bridged], defaults: defaults)
         try check(given, [Self.call, waiting])
         try check(given + #", "config": {"startGraceMilliseconds": 1500}"#, [Self.call, waiting], defaults: defaults)
-        // Other keys keep the values of the specification.
+        // Other keys keep their defaults.
         try check(
             #""config": {"jackDebounceMilliseconds": 100}, "default": "earpiece""#,
             [
@@ -161,10 +161,10 @@ import Testing
             // The cancelled set-up is closed after closeMs; only then the next request is made.
             #"{"t": 469, "expect": {"opens": {"H1": 1}, "pending": "bluetooth:H1"}}"#,
             #"{"t": 470, "expect": {"opens": {"H1": 2}}}"#,
-            // Refused after openMs, closed at once, tried again after retryBaseMilliseconds.
+            // Refused after openMs, closed at once, retried after retryBaseMilliseconds.
             #"{"t": 1069, "expect": {"opens": {"H1": 2}}}"#, #"{"t": 1070, "expect": {"opens": {"H1": 3}}}"#,
             #"{"t": 1170, "expect": {"route": "bluetooth:H1"}}"#,
-            // The headset closes it itself: that is its transfer button.
+            // The headset closes it: that is its transfer button.
             #"{"t": 3169, "expect": {"route": "bluetooth:H1"}}"#,
             #"{"t": 3170, "expect": {"route": "earpiece", "reason": "headsetTransfer", "override": "local"}}"#,
             #"{"t": 4000, "do": "api.select", "device": "bluetooth"}"#,
@@ -173,7 +173,7 @@ import Testing
         try check(given, steps)
     }
 
-    @Test func `a scenario that would take a million events from one step to the next ends there`() throws {
+    @Test func `a scenario with a million events between two steps ends there`() throws {
         let given = """
             "headsets": {"H1": {"openMs": 100}}, "connected": ["H1"], "preferred": "bluetooth", "default": "earpiece",
             "config": {"openTimeoutMilliseconds": 1, "retryBaseMilliseconds": 1, "penaltyBaseMilliseconds": 0, "penaltyMaxMilliseconds": 0}
@@ -182,7 +182,7 @@ import Testing
         #expect(result.failures.map(\.text).contains { $0.contains("does not come to rest at") })
     }
 
-    @Test func `a request that is not answered ends by the time-out, and is closed after closeMs`() throws {
+    @Test func `an unanswered request ends by timeout, and is closed after closeMs`() throws {
         let given = """
             "headsets": {"H1": {"script": ["hang"], "closeMs": 300}}, "connected": ["H1"], "preferred": "bluetooth",
             "default": "earpiece", "config": {"openTimeoutMilliseconds": 1000, "retryBaseMilliseconds": 100}
@@ -198,7 +198,7 @@ import Testing
         #""do": "bt.disconnected", "addr": "H1""#, #""do": "bt.adapter", "powered": false"#,
         #""do": "bt.profile", "addr": "H1", "profile": "hfp", "up": false"#,
     ])
-    func `when the headset goes its link is closed at once and a request gets no answer`(_ event: String) throws {
+    func `when the headset disappears its link closes at once and a request gets no answer`(_ event: String) throws {
         let given = """
             "headsets": {"H1": {"openMs": 1000, "closeMs": 5000}, "H2": {}}, "connected": ["H1"],
             "preferred": "bluetooth", "default": "earpiece"
@@ -225,14 +225,14 @@ import Testing
             #"{"t": 3000, "expect": {"route": "bluetooth:H1", "mode": "hfp", "opens": {"H1": 0}, "override": "bluetooth:H1"}}"#,
             #"{"t": 5000, "do": "bt.audioClosed", "addr": "H1"}"#,
             #"{"t": 5000, "expect": {"route": "earpiece", "reason": "headsetTransfer", "mode": null}}"#,
-            // Nothing is open that could be closed, and what is open is not opened again.
+            // There is no open link to close, and an open link is not opened again.
             #"{"t": 5100, "do": "bt.audioClosed", "addr": "H1", "reason": "linkLoss"}"#,
             #"{"t": 5100, "expect": {"route": "earpiece", "reason": "headsetTransfer"}}"#,
         ]
         try check(given, steps)
     }
 
-    @Test func `a headset opens its link during our own set-up: adopted, no second one, and ours is not answered`()
+    @Test func `a headset opens its link during our set-up: it is adopted, without a second one or an answer to ours`()
         throws
     {
         let given =
@@ -280,7 +280,7 @@ import Testing
         try check(#""headsets": {"H1": {}}"#, steps)
     }
 
-    @Test func `a connected headset brings the profiles that are given, unless the step says which`() throws {
+    @Test func `a connected headset has the given profiles, unless the step names others`() throws {
         let given = #""headsets": {"H1": {"profiles": ["a2dp"]}, "H2": {}}, "config": {"microphoneEnabled": false}"#
         let steps = [
             #"{"t": 0, "do": "bt.connected", "addr": "H1"}"#,
@@ -292,7 +292,7 @@ import Testing
         try check(given, steps)
     }
 
-    @Test func `configuration at run time changes the keys that it names and keeps the others`() throws {
+    @Test func `configuration at run time changes the named keys and keeps the others`() throws {
         let steps = [
             #"{"t": 0, "do": "api.config", "exclude": ["speakerphone", "bluetooth:H1"], "ringLocal": false}"#,
             #"{"t": 1, "do": "api.config", "jackDebounceMilliseconds": 0, "headsetOrder": ["H2"], "systemDevice": "earpiece"}"#,
@@ -306,7 +306,7 @@ import Testing
         try check(Self.headsets, steps)
     }
 
-    @Test func `a default argument is what the table says`() throws {
+    @Test func `a default argument has the table's value`() throws {
         let steps = [
             Self.call, #"{"t": 500, "do": "jack.plugged"}"#, #"{"t": 800, "expect": {"in": "jackMic"}}"#,
             #"{"t": 900, "do": "interruption.begin", "source": "phone"}"#, #"{"t": 900, "expect": {"route": "none"}}"#,

@@ -2,14 +2,14 @@ import BluetoothTypes
 import Routing
 import Testing
 
-/// Two headsets where any would do: the explanation says why it is not the other one.
+/// Two headsets at a level with any headset: the explanation gives the reason against the other one.
 @Suite struct RivalTests {
     private let h1 = BluetoothAddress(value: 0x001B_DC08_0011)
     private let h2 = BluetoothAddress(value: 0x001B_DC08_0012)
 
     private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
 
-    /// A call since 1 s, on `first`, which came at 0 s; the other headset comes at 5 s.
+    /// A call since 1 s, on `first`, which connected at 0 s; the other headset connects at 5 s.
     private func policy(
         first: BluetoothAddress, _ configuration: RoutingConfiguration = RoutingConfiguration(),
         category: ClassOfDevice.Category = .headset
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `one that would come first is settling`() {
+    @Test func `a headset that ranks higher is settling`() {
         var configuration = RoutingConfiguration()
         configuration.newHeadset = .take
         for first in [h1, h2] {
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `the order has them in their places, or not at all`() {
+    @Test func `the order lists them in their places, or not at all`() {
         var configuration = RoutingConfiguration()
         configuration.newHeadset = .take
         configuration.headsetOrder = [h1, h2]
@@ -63,7 +63,7 @@ import Testing
         #expect(line(policy(first: h2, configuration), at: 9000) == words("7.7 s", h2, "not in headsetOrder"))
     }
 
-    @Test func `a loudspeaker does not count, and without a second headset nothing is said`() {
+    @Test func `a loudspeaker does not count, and without a second headset there is no rival`() {
         var policy = policy(first: h1, category: .speaker)
         #expect(line(policy, at: 9000) == words("7.7 s", h1, "it is a loudspeaker or a watch, or declines calls"))
         _ = policy.handle(.headsetDisconnected(h2), at: at(9000))
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test
-    func `before a call the one that came later is taken, of two that came together the one with the lower address`() {
+    func `before a call the later headset is chosen, of two simultaneous ones that with the lower address`() {
         var policy = RoutingPolicy()
         _ = policy.handle(.start, at: at(0))
         _ = policy.handle(.setPreferred(.bluetooth), at: at(0))

@@ -20,7 +20,7 @@ import Testing
         ("openAttempts", "5"), ("settleBluetoothMilliseconds", "1"), ("silentLimitMilliseconds", "200"),
         ("mediaRestoreMilliseconds", "0"),
     ])
-    func `a value that is set is the value that is printed`(_ key: String, _ value: String) throws {
+    func `a value is printed as it was set`(_ key: String, _ value: String) throws {
         var configuration = RoutingConfiguration()
         try configuration.set(key: key, value: value)
         let known = try #require(RoutingKey(rawValue: key))
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: ["", "Earpiece", "bluetooth:", "bluetooth:H1", "earpiece ", "bluetooth:00:1B:DC:08:00:11:22"])
-    func `other words are no device`(_ text: String) {
+    func `other words are not a device`(_ text: String) {
         #expect(AudioDevice(parsing: text) == nil)
     }
 }

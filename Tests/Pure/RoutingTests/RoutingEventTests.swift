@@ -42,7 +42,7 @@ import Testing
         #expect(EventRecord.words.filter { !recorded.contains($0) } == [])
     }
 
-    @Test func `a configuration in a record changes only the keys that it names`() throws {
+    @Test func `a configuration in a record changes only the named keys`() throws {
         var base = RoutingConfiguration()
         base.startGrace = .milliseconds(9)
         let record = EventRecord(

@@ -21,7 +21,7 @@ import Testing
 
     private func outgoing(_ call: String) -> RoutingEvent { .callOutgoing(call: call, video: false, routes: nil) }
 
-    @Test func `an interruption that ends without a call leaves nothing behind`() {
+    @Test func `an interruption that ends without a call has no effect`() {
         var policy = policy(connected: false)
         _ = policy.handle(.interruptionBegan(source: "alarm"), at: at(0))
         _ = policy.handle(.interruptionEnded(resume: false), at: at(10))
@@ -32,7 +32,7 @@ import Testing
         #expect(policy.current == nil)
     }
 
-    @Test func `a call starts on the local device when no headset is there, and moves to one that comes`() {
+    @Test func `a call starts on the local device without a headset, and moves to one that connects`() {
         var policy = policy(connected: false)
         #expect(
             policy.handle(outgoing("c"), at: at(1000)) == [
@@ -103,7 +103,7 @@ import Testing
         #expect(policy.error == .notStarted)
     }
 
-    @Test func `a late answer to a cancelled set-up is waited for, not used`() {
+    @Test func `a late answer to a cancelled set-up is waited for, but its link is not used`() {
         var policy = policy()
         _ = policy.handle(outgoing("c"), at: at(5000))
         #expect(policy.handle(.select(.earpiece), at: at(5100)).contains(.closeLink(h1)))
@@ -115,7 +115,7 @@ import Testing
             ])
     }
 
-    @Test func `an event that is later than a deadline finds its work done`() {
+    @Test func `an event after a deadline finds the deadline handled`() {
         var policy = policy()
         _ = policy.handle(outgoing("c"), at: at(5000))
         // The bridge was due at 6500; the jack edge comes first and late.
@@ -131,7 +131,7 @@ import Testing
         #expect(policy.handle(.linkOpened(h1), at: at(2000)).first == .openPath(.headset(h1, .hfp)))
     }
 
-    @Test func `switching the microphone on a local device sets the path again and is no change of route`() {
+    @Test func `switching the microphone on a local device refreshes the path without a route change`() {
         var policy = policy(connected: false)
         _ = policy.handle(outgoing("c"), at: at(100))
         var configuration = policy.configuration
@@ -141,7 +141,7 @@ import Testing
         #expect(policy.handle(.refresh, at: at(300)) == [.refreshPath(.local(.earpiece))])
     }
 
-    @Test func `a headset that is not paired any more is lost, and then unknown`() {
+    @Test func `a headset that is no longer paired is lost, and then unknown`() {
         var policy = policy()
         _ = policy.handle(outgoing("c"), at: at(5000))
         _ = policy.handle(.linkOpened(h1), at: at(5300))
@@ -154,14 +154,14 @@ import Testing
         #expect(policy.devices(at: at(9000)).map(\.device) == [.speakerphone, .wiredHeadset, .earpiece])
         #expect(policy.handle(.headsetForgotten(h1), at: at(9100)) == [])
         #expect(policy.handle(.linkClosed(h1, .linkLoss), at: at(9200)) == [])
-        // Paired again it is a new headset: the loss is not remembered.
+        // Paired again it is a new headset: the loss is forgotten.
         _ = policy.handle(.headsetConnected(h1, profiles: [.hfp]), at: at(9500))
         #expect(policy.handle(.deadlineReached, at: at(10_499)) == [])
         #expect(
             policy.handle(.deadlineReached, at: at(10_500)).contains(.openLink(h1, .hfp, codecHint: nil, attempt: 1)))
     }
 
-    @Test func `forgetting a headset while its link is being set up frees the way for another one`() {
+    @Test func `forgetting a headset during its link's set-up allows another one to be opened`() {
         var policy = policy()
         _ = policy.handle(.headsetConnected(h2, profiles: [.hfp]), at: at(10))
         _ = policy.handle(outgoing("c"), at: at(5000))
@@ -179,7 +179,7 @@ import Testing
         #expect(policy.handle(.headsetForgotten(h2), at: at(200)) == [])
     }
 
-    @Test func `devices say why they are not available`() {
+    @Test func `devices give the reason why they are not available`() {
         var policy = policy()
         _ = policy.handle(.headsetConnected(h2, profiles: [.a2dp]), at: at(10))
         _ = policy.handle(.jackPlugged(microphone: false), at: at(20))

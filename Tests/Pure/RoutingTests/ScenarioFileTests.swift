@@ -117,7 +117,7 @@ import Testing
         (#", {"t": 1}"#, "R900 step 2: a step needs 'do' or 'expect'"),
         (#", {"do": "api.stop"}"#, "R900 step 2: key 't' is missing"),
     ])
-    func `a step that is not understood is refused with scenario, step and accepted words`(
+    func `an invalid step is refused with scenario, step and accepted words`(
         _ step: String, _ message: String
     ) throws {
         let text = try #require(refusal(file(steps: step)))
@@ -139,14 +139,14 @@ import Testing
         ),
         (#""bluetooth": true"#, "R900: unknown key 'bluetooth' in given; accepted: hw, "),
     ])
-    func `a given that is not understood is refused with the scenario and accepted words`(
+    func `an invalid given is refused with the scenario and accepted words`(
         _ given: String, _ message: String
     ) throws {
         let text = try #require(refusal(file(given: given)))
         #expect(text.hasPrefix(message))
     }
 
-    @Test func `a file of another format or no JSON is refused`() throws {
+    @Test func `a file of another format or without JSON is refused`() throws {
         #expect(refusal(Data(#"{"format": "other/1", "scenarios": []}"#.utf8))?.contains("btcall-scenario/1") == true)
         #expect(refusal(file(more: #""tag": "x","#))?.hasPrefix("R900: unknown key 'tag'") == true)
         #expect(
@@ -170,9 +170,7 @@ import Testing
         (String(repeating: "[", count: 65), "line 1: nested more than 64 deep"),
         ("[\"a", "line 1: '\"' expected, but it ends"),
     ])
-    func `what is no JSON is refused with the line and what would be right there`(_ text: String, _ message: String)
-        throws
-    {
+    func `invalid JSON is refused with the line and what is expected there`(_ text: String, _ message: String) throws {
         let problem = try #require(refusal(Data(text.utf8)))
         #expect(problem.hasPrefix("no valid JSON, " + message))
     }
@@ -190,7 +188,7 @@ import Testing
         )
     }
 
-    @Test func `what only recordings hold is refused in a scenario`() {
+    @Test func `words of recordings only are refused in a scenario`() {
         #expect(
             refusal(file(more: #""startedAt": "2025-03-01T17:04:05.678Z","#))?.contains("only for recordings") == true)
         #expect(
@@ -198,7 +196,7 @@ import Testing
                 == true)
     }
 
-    @Test func `unknown headsets and calls are answered by the policy, not refused`() throws {
+    @Test func `unknown headsets and calls are handled by the policy, not refused`() throws {
         let steps = """
             , {"t": 1, "do": "bt.connected", "addr": "H7"}, {"t": 2, "do": "call.ended", "call": "nobody"},
             {"t": 3, "do": "api.select", "device": "bluetooth:H7"},
@@ -209,7 +207,7 @@ import Testing
         #expect(runner.run().line == "ok R900")
     }
 
-    @Test func `a failed expectation names scenario, step, what was expected and what is`() throws {
+    @Test func `a failed expectation names scenario, step, the expected and the actual value`() throws {
         let steps = #", {"t": 0, "do": "call.outgoing", "call": "c"}, {"t": 9, "expect": {"route": "bluetooth:H1"}}"#
         let scenario = try #require(try ScenarioFile(file(steps: steps)).scenarios.first)
         var runner = ScenarioRunner(scenario, isTracing: true, isObserving: true)
@@ -220,7 +218,7 @@ import Testing
         #expect(result.trace.contains("0 route earpiece: callStarted"))
     }
 
-    @Test func `real addresses do as well as placeholders`() throws {
+    @Test func `real addresses work as well as placeholders`() throws {
         let given = #""headsets": {"00:1B:DC:08:00:11": {}}, "connected": ["00:1b:dc:08:00:11"]"#
         let steps = """
             , {"t": 0, "do": "call.outgoing", "call": "c"},
@@ -244,7 +242,7 @@ import Testing
         #expect(runner.run().line == "ok R900")
     }
 
-    @Test func `a call that is silent for too long fails without being asked`() throws {
+    @Test func `a call that is silent for too long fails without an expectation`() throws {
         let given =
             #""headsets": {"H1": {"script": ["hang"]}}, "connected": ["H1"],"#
             + #""hw": {"speakerphone": false, "earpiece": false}"#

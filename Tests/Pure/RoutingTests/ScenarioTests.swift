@@ -2,7 +2,7 @@ import BTCallSimulator
 import Foundation
 import Testing
 
-/// A scenario of a fixture file, with a name that says which one failed.
+/// A scenario of a fixture file, with a name for failures.
 struct NamedScenario: Sendable, CustomTestStringConvertible {
     let file: String
     let scenario: Scenario
@@ -16,7 +16,7 @@ struct NamedScenario: Sendable, CustomTestStringConvertible {
         return files.filter { $0.pathExtension == "json" }.sorted { $0.path < $1.path }
     }()
 
-    /// Every scenario as it stands in its file, for tests of the words that are used.
+    /// Every scenario as in its file, for tests of the words used.
     static var objects: [[String: Any]] {
         files.flatMap { url -> [[String: Any]] in
             do {

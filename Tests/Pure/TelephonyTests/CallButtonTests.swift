@@ -2,7 +2,7 @@ import Telephony
 import Testing
 
 @Suite struct CallButtonTests {
-    /// What each button asks of calls in these states, of which the first has the identifier 1.
+    /// Each button's request for calls in these states; the first call has the identifier 1.
     struct Row: CustomTestStringConvertible, Sendable {
         let states: [CallState]
         let answer: Outcome
@@ -33,15 +33,15 @@ import Testing
         Row(
             states: [.active, .held], answer: .failure(.nothingRings), hangUp: .success(.hangUp(call(1))),
             toggle: .success(.hangUp(call(1))), hold: .success(.setHeld(call(1), true))),
-        // A call that waits beside an active one: the active one ends, the waiting one is answered.
+        // With a waiting call beside an active one, the active one ends, the waiting one is answered.
         Row(
             states: [.active, .waiting], answer: .success(.answer(call(2))), hangUp: .success(.hangUp(call(1))),
             toggle: .success(.answer(call(2))), hold: .success(.setHeld(call(1), true))),
-        // Beside a held one it is the one that is rejected.
+        // Beside a held call the waiting one is rejected.
         Row(
             states: [.held, .waiting], answer: .success(.answer(call(2))), hangUp: .success(.reject(call(2))),
             toggle: .success(.answer(call(2))), hold: .success(.setHeld(call(1), false))),
-        // A call that is being made ends before the one that is up.
+        // A call being dialled ends before the one that is up.
         Row(
             states: [.held, .setup], answer: .failure(.nothingRings), hangUp: .success(.hangUp(call(2))),
             toggle: .success(.hangUp(call(2))), hold: .success(.setHeld(call(1), false))),
@@ -50,7 +50,7 @@ import Testing
             toggle: .success(.hangUp(call(3))), hold: .success(.setHeld(call(1), true))),
     ]
 
-    @Test(arguments: rows) func `a button asks for one thing, or says why for none`(_ row: Row) {
+    @Test(arguments: rows) func `a button requests one thing, or gives the reason why not`(_ row: Row) {
         let calls = CallSnapshot(
             row.states.enumerated().map { index, state in
                 Call(

@@ -9,7 +9,7 @@ import Testing
         return table
     }
 
-    @Test func `A call that headsets are not shown is no reason to refuse another one`() throws {
+    @Test func `A call not shown to headsets is no reason to refuse another one`() throws {
         var table = table(CallTable.Configuration(secondCall: .reject))
         let announcement = try table.reportOutgoing(CallDetails(), from: "radio")
         _ = try table.update(announcement.id, .active, from: "radio")
@@ -18,7 +18,7 @@ import Testing
         #expect(table.calls.count == 2)
     }
 
-    @Test func `Do not disturb acts on the next report, and touches no call that is up`() throws {
+    @Test func `Do not disturb applies to the next report, and changes no existing call`() throws {
         var table = table(CallTable.Configuration())
         let first = try table.reportIncoming(CallDetails(), from: "phone")
         table.configuration.doNotDisturb = true
@@ -30,7 +30,7 @@ import Testing
         #expect(table.calls.count == 3)
     }
 
-    @Test func `What comes without a name is dialled by who takes plain numbers`() throws {
+    @Test func `A number without a provider is dialled by one that accepts plain numbers`() throws {
         var table = CallTable()
         table.register(CallProvider(name: "gate", capabilities: [.dial], dialsNumbers: false))
         let nobody = table.request(.dial(number: "1"), id: CallRequestID(1))

@@ -1,7 +1,7 @@
 import Telephony
 import Testing
 
-/// What a request gives back, so that nobody has to compare what was there before with what is there after.
+/// The calls and requests that a request returns, so that callers need not compare lists.
 @Suite struct CallRequestContextTests {
     private func table() -> CallTable {
         var table = CallTable()
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `a request to dial names the call that it makes`() throws {
+    @Test func `a request to dial returns its call`() throws {
         var table = table()
         let first = table.begin(.dial(number: "1"), id: CallRequestID(1))
         _ = try table.update(CallID(1), .active, from: "phone")
@@ -24,7 +24,7 @@ import Testing
         #expect(table.call(try #require(second.call))?.details.number == "2")
     }
 
-    @Test func `a request that fails at once, or that is for a call that is there, names none`() throws {
+    @Test func `a request that fails at once, or concerns an existing call, returns none`() throws {
         var table = table()
         let nobody = table.begin(.dial(number: "1", provider: "door"), id: CallRequestID(1))
         #expect(nobody.call == nil)
@@ -33,7 +33,7 @@ import Testing
         #expect(table.begin(.answer(id), id: CallRequestID(2)).call == nil)
     }
 
-    @Test func `a provider's action names everybody who asked for it, until it is answered`() throws {
+    @Test func `a provider's action lists all its requests, until it is answered`() throws {
         var table = table()
         let (id, _) = try table.reportIncoming(CallDetails(), from: "phone")
         let asked = table.request(.answer(id), id: CallRequestID(1))
@@ -45,7 +45,7 @@ import Testing
         #expect(table.requests(for: action).isEmpty)
     }
 
-    @Test func `each step of a request names it, and what the table wants by itself names nobody`() throws {
+    @Test func `each step of a request lists it, and the table's own steps list none`() throws {
         var table = table()
         table.register(CallProvider(name: "door", capabilities: []))
         let (first, _) = try table.reportIncoming(CallDetails(), from: "phone")

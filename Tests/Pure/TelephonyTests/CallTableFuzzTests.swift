@@ -20,7 +20,7 @@ import Testing
     }
 }
 
-/// Random events on a table, with what must hold after each of them.
+/// Random events on a table, with invariants checked after each of them.
 private struct Walk {
     var table = CallTable()
     var history: [CallTable.Action] = []

@@ -15,13 +15,13 @@ private struct Box {
         table.register(door)
     }
 
-    /// Asks and gives back the actions.
+    /// Makes a request and returns the actions.
     mutating func ask(_ request: CallRequest) -> [CallTable.Action] {
         lastRequest += 1
         return table.request(request, id: CallRequestID(lastRequest))
     }
 
-    /// Fulfils every step until nothing is asked any more; all actions.
+    /// Fulfils every step until none is left; returns all actions.
     mutating func fulfil(_ actions: [CallTable.Action]) -> [CallTable.Action] {
         var all = actions
         var position = 0
@@ -78,7 +78,7 @@ private func outcomes(_ actions: [CallTable.Action]) -> [CallRequestOutcome] {
         #expect(next != ids[2])
     }
 
-    @Test func `reports that cannot be are refused and change nothing`() throws {
+    @Test func `impossible reports are refused and change nothing`() throws {
         var box = Box()
         let (id, _) = try box.table.reportOutgoing(CallDetails(), from: "phone")
         let before = box.table.snapshot
@@ -100,7 +100,7 @@ private func outcomes(_ actions: [CallTable.Action]) -> [CallRequestOutcome] {
         #expect(throws: CallReportError.filtered) { try box.table.reportIncoming(CallDetails(), from: "door") }
     }
 
-    @Test func `the calls of a provider that leaves end, and what it was asked fails`() throws {
+    @Test func `the calls of a provider that leaves end, and its open requests fail`() throws {
         var box = Box()
         let (id, _) = try box.table.reportIncoming(CallDetails(), from: "phone")
         let asked = box.ask(.answer(id))
@@ -128,7 +128,7 @@ private func outcomes(_ actions: [CallTable.Action]) -> [CallRequestOutcome] {
 }
 
 @Suite struct CallTableRequestTests {
-    @Test func `however many answer, the provider is asked once`() throws {
+    @Test func `the provider is asked once, however many headsets answer`() throws {
         var box = Box()
         let (id, _) = try box.table.reportIncoming(CallDetails(), from: "phone")
         let first = box.ask(.answer(id))
@@ -158,7 +158,7 @@ private func outcomes(_ actions: [CallTable.Action]) -> [CallRequestOutcome] {
         #expect(outcomes(box.table.providerAnswered(ProviderActionID(2), .failed(.refused))) == [.done])
     }
 
-    @Test func `a report that overtakes the answer is the same`() throws {
+    @Test func `a report before the provider's answer has the same result`() throws {
         var box = Box()
         let (id, _) = try box.table.reportIncoming(CallDetails(), from: "phone")
         _ = box.ask(.answer(id))
@@ -167,7 +167,7 @@ private func outcomes(_ actions: [CallTable.Action]) -> [CallRequestOutcome] {
         #expect(actions == [.completed(CallRequestID(1), .done)])
     }
 
-    @Test func `dialling makes a call in set-up, dialing when taken, gone when refused`() {
+    @Test func `dialling adds a call in set-up, dialing when accepted, removed when refused`() {
         var box = Box()
         let asked = box.ask(.dial(number: "5"))
         #expect(box.states == [.setup])
@@ -207,7 +207,7 @@ private func outcomes(_ actions: [CallTable.Action]) -> [CallRequestOutcome] {
         #expect(box.table.snapshot == before)
     }
 
-    @Test func `a call that nobody answers is ended at its provider, and missed`() throws {
+    @Test func `an unanswered call is ended at its provider, and missed`() throws {
         var box = Box()
         let (id, _) = try box.table.reportIncoming(CallDetails(), from: "phone")
         let asked = box.ask(.giveUp(id))
@@ -263,7 +263,7 @@ private func outcomes(_ actions: [CallTable.Action]) -> [CallRequestOutcome] {
         return box
     }
 
-    @Test func `whoever hangs up in a conference leaves all of it, and no call besides`() throws {
+    @Test func `a hang-up in a conference ends all of it, and no other call`() throws {
         var box = try conference()
         let actions = box.fulfil(box.ask(.hangUp(CallID(2))))
         #expect(steps(actions) == [.hangUp(CallID(2)), .hangUp(CallID(1)), .hangUp(CallID(3))])
@@ -288,7 +288,7 @@ private func outcomes(_ actions: [CallTable.Action]) -> [CallRequestOutcome] {
         #expect(steps(box.ask(.dial(number: "2"))) == [.setHeld(CallID(1), true)])
     }
 
-    @Test func `0 rejects what waits, else releases what is held`() throws {
+    @Test func `0 rejects the waiting call, otherwise releases the held one`() throws {
         var waiting = try box(waiting: true)
         #expect(steps(waiting.fulfil(waiting.ask(.threeWay(.releaseHeldOrRejectWaiting)))) == [.reject(CallID(3))])
         #expect(waiting.states == [.active, .held])
@@ -297,7 +297,7 @@ private func outcomes(_ actions: [CallTable.Action]) -> [CallRequestOutcome] {
         #expect(held.states == [.active])
     }
 
-    @Test func `1 releases the active call and takes the other`() throws {
+    @Test func `1 releases the active call and accepts the other`() throws {
         var box = try box()
         let actions = box.fulfil(box.ask(.threeWay(.releaseActiveAndAcceptOther)))
         #expect(steps(actions) == [.hangUp(CallID(1)), .setHeld(CallID(2), false)])
@@ -315,7 +315,7 @@ private func outcomes(_ actions: [CallTable.Action]) -> [CallRequestOutcome] {
         #expect(!box.table.snapshot.swapped(since: box.table.snapshot))
     }
 
-    @Test func `2 holds, or resumes, a call that is alone`() throws {
+    @Test func `2 holds, or resumes, a single call`() throws {
         var box = try box()
         _ = box.fulfil(box.ask(.threeWay(.release(index: 2))))
         _ = box.fulfil(box.ask(.threeWay(.holdActiveAndAcceptOther)))
@@ -324,7 +324,7 @@ private func outcomes(_ actions: [CallTable.Action]) -> [CallRequestOutcome] {
         #expect(box.indicators == [1, 0, 0])
     }
 
-    @Test func `tones go to the call that is named, also beside another active one`() throws {
+    @Test func `tones go to the named call, also beside another active one`() throws {
         var box = try box()
         let (first, second) = (CallID(1), CallID(2))
         #expect(outcomes(box.ask(.sendDTMF("1", to: second))) == [.failed(.noSuchCall)])
@@ -334,7 +334,7 @@ private func outcomes(_ actions: [CallTable.Action]) -> [CallRequestOutcome] {
         #expect(outcomes(box.ask(.sendDTMF("3", to: CallID(9)))) == [.failed(.noSuchCall)])
     }
 
-    @Test func `3 joins, then one can be consulted alone`() throws {
+    @Test func `3 joins, then one call can be consulted alone`() throws {
         var box = try box()
         #expect(steps(box.fulfil(box.ask(.threeWay(.join)))) == [.conference([CallID(1), CallID(2)])])
         #expect(box.table.calls.map(\.isConference) == [true, true])
@@ -345,7 +345,7 @@ private func outcomes(_ actions: [CallTable.Action]) -> [CallRequestOutcome] {
         #expect(box.table.calls.map(\.isConference) == [false])
     }
 
-    @Test func `4 hands both over`() throws {
+    @Test func `4 connects the two parties`() throws {
         var box = try box()
         let actions = box.fulfil(box.ask(.threeWay(.transfer)))
         #expect(steps(actions) == [.transfer([CallID(1), CallID(2)])])

@@ -1,16 +1,16 @@
 import Telephony
 import Testing
 
-/// AT+CHLD on tables of every kind, against what 3GPP TS 22.030 §6.5.5.1 says becomes of the calls.
+/// AT+CHLD on random tables, compared with 3GPP TS 22.030 §6.5.5.1.
 @Suite struct ThreeWayModelTests {
     @Test(arguments: randomCourses(400))
-    func `what becomes of the calls is what the model says`(_ seed: Int) throws {
+    func `calls change according to the model`(_ seed: Int) throws {
         var course = ThreeWayCourse(seed: UInt64(seed))
         for _ in 0..<40 { try course.step() }
     }
 }
 
-/// Calls as a person thinks of them.
+/// Calls in a user's terms.
 private struct ModelCall: Equatable, CustomStringConvertible {
     let index: Int
     var state: String
@@ -40,7 +40,7 @@ private struct ThreeWayCourse {
         return Int((state >> 33) % UInt64(bound))
     }
 
-    /// One table at random, one action, all steps fulfilled.
+    /// One random table, one action, all steps fulfilled.
     mutating func step() throws {
         var table = try randomTable()
         let before = Self.read(table)
@@ -90,7 +90,7 @@ private struct ThreeWayCourse {
                 if provider == "a" { joined.append(id) }
             default:
                 let (id, _) = try table.reportOutgoing(details, from: provider)
-                // Reported held first: a second active call of another provider would hold the first by itself.
+                // Reported held first, because a second active call of another provider would hold the first.
                 let isFirst = !table.calls.contains { $0.state == .active }
                 _ = try table.update(id, isFirst && below(2) == 0 ? .active : .held, from: provider)
             }
@@ -129,14 +129,14 @@ private struct ThreeWayCourse {
     private static func isRinging(_ call: ModelCall) -> Bool { call.state == "incoming" || call.state == "waiting" }
     private static func isOutgoing(_ call: ModelCall) -> Bool { call.state == "dialing" || call.state == "alerting" }
 
-    /// The held call that is meant: that of the lowest index, with those it is joined with.
+    /// The held call that is meant: the one with the lowest index, with those it is joined with.
     private static func heldParty(_ calls: [ModelCall]) -> [Int] {
         guard let first = calls.first(where: { $0.state == "held" }) else { return [] }
         guard first.isJoined else { return [first.index] }
         return calls.filter { $0.state == "held" && $0.isJoined && $0.provider == first.provider }.map(\.index)
     }
 
-    /// What follows by itself: rings or waits, alone or joined.
+    /// Derived state: rings or waits, alone or joined.
     private static func settled(_ calls: [ModelCall]) -> Verdict {
         var calls = calls
         let isUp = calls.contains { !isRinging($0) }
@@ -162,14 +162,14 @@ private struct ThreeWayCourse {
         }
     }
 
-    /// Every active call but `kept` goes on hold; nil when one cannot.
+    /// Holds every active call except `kept`; nil when one cannot be held.
     private static func held(_ calls: [ModelCall], but kept: Int? = nil) -> [ModelCall]? {
         let active = calls.filter { $0.state == "active" && $0.index != kept }
         return active.allSatisfy(\.canHold) ? set("held", active.map(\.index), calls) : nil
     }
 
     private static func releaseHeld(_ calls: [ModelCall]) -> Verdict {
-        // Calls are in the order of their index; the one that rang first is meant, which is the same here.
+        // Calls are in the order of their index; the call that rang first is meant, which is the same here.
         if let ringing = calls.first(where: isRinging) { return settled(calls.filter { $0.index != ringing.index }) }
         let rest = calls.filter { $0.state != "held" }
         return rest.count == calls.count ? .refused : settled(rest)
@@ -197,7 +197,7 @@ private struct ThreeWayCourse {
         return settled(set("active", party, room))
     }
 
-    /// Two single calls of one provider that can swap change places by that; else everything active has to be held.
+    /// Two single calls of one provider that can swap are swapped; otherwise all active calls have to be held.
     private static func roomFor(_ party: [Int], _ calls: [ModelCall]) -> [ModelCall]? {
         let active = calls.filter { $0.state == "active" }
         let new = calls.filter { party.contains($0.index) }
@@ -222,7 +222,7 @@ private struct ThreeWayCourse {
             })
     }
 
-    /// The active calls and the held party, which have to be one provider's.
+    /// The active calls and the held party, all of one provider.
     private static func together(_ calls: [ModelCall]) -> [Int]? {
         let active = calls.filter { $0.state == "active" }
         let party = calls.filter { heldParty(calls).contains($0.index) }

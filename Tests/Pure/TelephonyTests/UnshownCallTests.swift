@@ -1,7 +1,7 @@
 import Telephony
 import Testing
 
-/// Calls of a provider without call state: audio that headsets are not shown as a call.
+/// Calls of a provider without call state: audio that is not shown to headsets as a call.
 @Suite struct UnshownCallTests {
     private var table = CallTable()
     private let announcement: CallID
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test mutating func `they are in the list and not in the snapshot`() throws {
+    @Test mutating func `they are in the list but not in the snapshot`() throws {
         #expect(table.calls.map(\.id) == [announcement])
         #expect(table.snapshot == .empty && table.isSpeakingUnshown)
         _ = try table.update(announcement, .active, from: "announcer")
@@ -29,7 +29,7 @@ import Testing
         #expect(!table.isSpeakingUnshown && table.calls.isEmpty)
     }
 
-    @Test mutating func `they make nobody wait, and end for a call that is answered`() throws {
+    @Test mutating func `they make no call wait, and end for a call that is answered`() throws {
         _ = try table.update(announcement, .active, from: "announcer")
         let call = try table.reportIncoming(CallDetails(number: "1"), from: "phone").id
         #expect(table.call(call)?.state == .incoming)
@@ -52,14 +52,14 @@ import Testing
         #expect(steps(table.request(.answer(call), id: CallRequestID(1))) == [.setHeld(other, true)])
     }
 
-    @Test mutating func `an announcement that is about to begin keeps nobody from dialling`() {
+    @Test mutating func `an announcement about to begin does not prevent dialling`() {
         table.register(CallProvider(name: "phone", capabilities: [.dial]))
         #expect(table.isSpeakingUnshown)
         let call = table.begin(.dial(number: "1"), id: CallRequestID(1)).call
         #expect(call.flatMap { table.call($0) }?.provider == "phone")
     }
 
-    @Test mutating func `an announcement in a call holds nobody, and tones go to the call`() throws {
+    @Test mutating func `an announcement during a call holds no call, and tones go to the call`() throws {
         table.register(CallProvider(name: "phone", capabilities: [.dtmf, .hold]))
         let call = try table.reportOutgoing(CallDetails(number: "1"), from: "phone").id
         _ = try table.update(call, .active, from: "phone")

@@ -2,7 +2,7 @@ import AudioDSP
 import Testing
 
 struct AdaptiveResamplerTests {
-    /// One second of `hertz` through a resampler at `ppm`, in blocks of 10 ms; the tone comes out at `hertz` / (1 + ppm).
+    /// One second of `hertz` through a resampler at `ppm`, in blocks of 10 ms; the output is at `hertz` / (1 + ppm).
     private func purity(_ hertz: Double, from: Int, to: Int, ppm: Double) -> Double {
         var resampler = AdaptiveResampler(from: from, to: to)
         resampler.setDrift(ppm: ppm)
@@ -21,12 +21,12 @@ struct AdaptiveResamplerTests {
     @Test(arguments: ratePairs)
     func `a tone of 1 kHz keeps 80 decibels at every drift`(from: Int, to: Int) {
         for ppm in [0, 1_000, -1_000, 37.5] {
-            // A sine of 10 000 in 16 bits is itself no purer than 87 dB.
+            // A sine of 10 000 in 16 bits has itself no more than 87 dB.
             #expect(purity(1_000, from: from, to: to, ppm: ppm) > 80, "\(ppm) ppm")
         }
     }
 
-    @Test func `the upper end of speech passes and what the lower rate cannot hold does not`() {
+    @Test func `the upper end of speech passes and frequencies above the lower rate's range do not`() {
         for hertz in [300.0, 3_400, 6_000] {
             #expect(purity(hertz, from: 16_000, to: 48_000, ppm: 120) > 75)
             #expect(purity(hertz, from: 48_000, to: 16_000, ppm: -120) > 75)
@@ -56,7 +56,7 @@ struct AdaptiveResamplerTests {
         #expect(resampler.delayFrames * 500 <= to)
     }
 
-    @Test func `the drift changes how much comes out by exactly that`() {
+    @Test func `the drift changes the amount of output exactly`() {
         for ppm in [1_000.0, -1_000, 250, -1] {
             var resampler = AdaptiveResampler(from: 16_000, to: 48_000)
             resampler.setDrift(ppm: ppm)
@@ -68,7 +68,7 @@ struct AdaptiveResamplerTests {
         }
     }
 
-    @Test func `a drift beyond the limit or that is no number is bounded`() {
+    @Test func `a drift beyond the limit or NaN is bounded`() {
         var resampler = AdaptiveResampler(from: 16_000, to: 48_000)
         for (ppm, expected) in [(5_000.0, 1_000.0), (-5_000, -1_000), (.nan, 0), (.infinity, 1_000)] {
             resampler.setDrift(ppm: ppm)
@@ -90,7 +90,7 @@ struct AdaptiveResamplerTests {
         #expect(Signals.largestStep(Array(audio[480...])) <= steepest + 4)
     }
 
-    @Test func `with little room it takes little and nothing is lost`() {
+    @Test func `with little room little is consumed and nothing is lost`() {
         for (from, to) in ratePairs {
             var whole = AdaptiveResampler(from: from, to: to)
             var pieces = AdaptiveResampler(from: from, to: to)
@@ -109,7 +109,7 @@ struct AdaptiveResamplerTests {
                 let result = pieces.process(Array(input[used...]), input.count - used, &piece, turns % 61 + 1)
                 used += result.used
                 output += piece[0..<result.made]
-                // It takes no more than it needs.
+                // It consumes no more than it needs.
                 #expect(abs(used - output.count * from / to) <= from / to + 3)
                 if used == input.count && result.made == 0 { break }
             }

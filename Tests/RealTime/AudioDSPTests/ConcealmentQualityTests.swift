@@ -3,14 +3,14 @@ import BTCallTrials
 import Glibc
 import Testing
 
-/// What is asked of the concealment, on speech through the codecs and `LinkReceiver`. `ConcealmentBench` has more of it.
+/// Requirements on the concealment, with speech through the codecs and `LinkReceiver`. `ConcealmentBench` measures more.
 struct ConcealmentQualityTests {
     private static let cases: [(LinkFormat, LossPattern)] = [LinkFormat.mSBC, .cvsd].flatMap { format in
         [LossPattern.random(5), .random(10), .bursts(5, of: 2...3), .bursts(10, of: 2...3)].map { (format, $0) }
     }
 
     @Test(arguments: cases)
-    func `lost speech is made up 3 dB better than silence and repetition do, as loud as it was`(
+    func `lost speech is concealed 3 dB better than by silence and repetition, at the original level`(
         format: LinkFormat, pattern: LossPattern
     ) {
         let trial = ConcealmentTrial(format, Speech.samples(rate: format.rate, seconds: 8), pattern)
@@ -22,7 +22,7 @@ struct ConcealmentQualityTests {
     }
 
     @Test(arguments: [LinkFormat.mSBC, .cvsd])
-    func `bursts of 30 to 45 milliseconds are still made up better than by silence and repetition`(format: LinkFormat) {
+    func `bursts of 30 to 45 ms are still concealed better than by silence and repetition`(format: LinkFormat) {
         let speech = Speech.samples(rate: format.rate, seconds: 8)
         let trial = ConcealmentTrial(format, speech, .bursts(10, of: 4...6))
         let ours = trial.figures(trial.heard(.concealment))
@@ -40,7 +40,7 @@ struct ConcealmentQualityTests {
         }
     }
 
-    /// The wave turned sharply at the beginning of one of these losses, in the middle of a pulse.
+    /// The wave bent sharply at the beginning of one of these losses, in the middle of a pulse.
     @Test func `concealment leaves no click in a minute with a tenth lost`() {
         let trial = ConcealmentTrial(.mSBC, Speech.samples(rate: 16_000, seconds: 15), .random(10))
         let ours = trial.figures(trial.heard(.concealment))
@@ -49,8 +49,8 @@ struct ConcealmentQualityTests {
     }
 
     @Test(arguments: [8_000, 16_000, 48_000])
-    func `a loss in the middle of a pulse leaves no corner where the made-up wave begins`(rate: Int) {
-        // Before the loss the wave leaves its course, and it is back with the last frame, risen by `slope` in each.
+    func `a loss in the middle of a pulse leaves no corner where the concealed wave begins`(rate: Int) {
+        // Before the loss the wave leaves its course; it returns with the last frame, after rising by `slope` per frame.
         let (frames, rising) = (rate / 10, rate / 2_000)
         let slope = 5_000 / rising
         var heard = Signals.tone(200, rate: rate, frames: frames, amplitude: 2_000)
@@ -67,8 +67,8 @@ struct ConcealmentQualityTests {
         #expect(bends.allSatisfy { $0 < slope * 3 / 4 }, "\(slope): \(bends)")
     }
 
-    /// The search adds up energies from lag to lag: a rounding error of a loud one made a silent lag the best of all.
-    @Test func `a voice that has only begun is not taken for the silence before it`() {
+    /// The search adds up energies from lag to lag: a rounding error of a loud one once made a silent lag the best.
+    @Test func `a voice that has only begun is not mistaken for the silence before it`() {
         for height in 9_000..<9_200 {
             let (frames, begun) = (800, 100)
             let wave = (0..<(frames + 60)).map { index in
@@ -101,16 +101,15 @@ struct ConcealmentQualityTests {
         #expect(found.count == 6)
     }
 
-    @Test func `the decoder goes through what was made up, so that the next codec frame begins as if nothing was lost`()
-    {
+    @Test func `the decoder processes the concealment, so that the next codec frame begins without a loss`() {
         let trial = ConcealmentTrial(.mSBC, Speech.samples(rate: 16_000, seconds: 8), .random(5))
         let ours = trial.figures(trial.heard(.concealment))
-        // A decoder that missed a codec frame gives 73 frames of the next one wrong.
+        // A decoder that missed a codec frame gets 73 frames of the next one wrong.
         #expect(trial.figures(trial.heard(.silence)).afterRatio < 5)
         #expect(ours.afterRatio > 9)
     }
 
-    @Test func `without loss every link gives what the codec decodes`() {
+    @Test func `without loss every link delivers the codec's output`() {
         for format in [LinkFormat.mSBC, .cvsd] {
             let trial = ConcealmentTrial(format, Speech.samples(rate: format.rate, seconds: 1), .random(0))
             #expect(trial.heard(.concealment) == trial.reference)
@@ -119,7 +118,7 @@ struct ConcealmentQualityTests {
     }
 
     @Test(arguments: [8_000, 16_000, 48_000])
-    func `the loudest and the strangest input is survived`(rate: Int) {
+    func `the loudest and strangest inputs do no harm`(rate: Int) {
         var concealment = PacketLossConcealment(rate: rate)
         var random = SeededRandom(UInt64(rate))
         var block = [Int16](repeating: 0, count: 4_800)

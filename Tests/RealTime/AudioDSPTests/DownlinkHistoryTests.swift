@@ -3,13 +3,13 @@ import Testing
 
 @testable import AudioDSP
 
-/// At 16 kHz, in blocks of 10 ms, as the audio thread uses it.
+/// At 16 kHz, in blocks of 10 ms, as on the audio thread.
 @Suite struct DownlinkHistoryTests {
     private let rate = 16_000
     private let tick = 160
 
-    /// What comes out for blocks of `source`; the listener is dead from block `deadFrom` until `deadUntil`, when the next
-    /// device takes `lead` frames at once.
+    /// Output for blocks of `source`; the listener is dead from block `deadFrom` until `deadUntil`, when the next device
+    /// takes `lead` frames at once.
     private func run(
         blocks: Int, deadFrom: Int, deadUntil: Int, lead: Int, source: (Int) -> Int16
     ) -> (heard: [Int16], backlog: [Int]) {
@@ -32,7 +32,7 @@ import Testing
         return (heard, backlog)
     }
 
-    /// A voice of 110 Hz with many harmonics, whose loudness moves.
+    /// A voice of 110 Hz with many harmonics and changing loudness.
     private func voice(_ sample: Int) -> Int16 {
         let time = Double(sample) / 16_000
         var value = 0.0
@@ -40,13 +40,13 @@ import Testing
         return Int16(3_000 * value * (0.7 + 0.3 * sin(2 * .pi * 3 * time)))
     }
 
-    @Test func `nothing is changed while somebody listens`() {
+    @Test func `nothing is changed while the audio is heard`() {
         let result = run(blocks: 200, deadFrom: 500, deadUntil: 500, lead: 0, source: voice)
         #expect(result.heard == (0..<200 * tick).map(voice))
         #expect(result.backlog.allSatisfy { $0 == 0 })
     }
 
-    /// Words of 300 ms, whispered, so that nothing of them repeats itself, and pauses of 200 with some noise in them.
+    /// Whispered words of 300 ms, without repetition in them, and pauses of 200 with some noise in them.
     private func speech(_ sample: Int) -> Int16 {
         guard sample % 8_000 < 4_800 else { return Int16(sample % 97 - 48) }
         var value = UInt64(sample) &* 0x9E37_79B9_7F4A_7C15
@@ -63,7 +63,7 @@ import Testing
         #expect(result.backlog[125] == 3_200)
         #expect(result.backlog[225] == 0)
         #expect(Array(result.heard.suffix(100 * tick)) == Array(whole.suffix(100 * tick)))
-        // The lead is in the device's queue; all else has been caught up with.
+        // The lead is in the device's queue; the rest has been caught up.
         #expect(result.heard.count == whole.count + 800 - 25 * tick)
     }
 
@@ -81,11 +81,11 @@ import Testing
         let heard = shortened(rate: rate, seconds: 6) { time in
             (1...20).reduce(0.0) { $0 + 3_000 * sin(2 * .pi * 100 * Double($1) * time) / Double($1) }
         }
-        // 250 ms dead, 50 ms of queue. What is too little to be looked through, 32.5 ms, stays.
+        // 250 ms dead, 50 ms of queue. A rest too short to be searched, 32.5 ms, stays.
         #expect(heard.backlog <= rate * 325 / 10_000)
         // A fifth at most while it catches up.
         #expect(heard.catchingUp >= 5 * (rate / 5 - heard.backlog))
-        // From one end to the other each period is like the one before: no joint is to be heard.
+        // Each period is like the previous one throughout: no joint is audible.
         let worst = heard.samples.indices.dropFirst(period).map { index in
             abs(Int(heard.samples[index]) - Int(heard.samples[index - period]))
         }
@@ -107,17 +107,17 @@ import Testing
         }
         let original = (0..<6 * 16_000).map { Int16(voice(Double($0) / 16_000)) }
         #expect(largestBend(heard.samples) <= largestBend(original) * 11 / 10)
-        // The measure finds most cuts that are made anywhere, by half a period.
+        // The measure detects most cuts at random places, by half a period.
         let cuts = (0..<120).map {
             largestBend(Array(original[15_000..<(16_000 + $0)] + original[(16_061 + $0)..<17_000]))
         }
         #expect(cuts.count { $0 > largestBend(original) * 11 / 10 } > 60)
     }
 
-    @Test func `noise, and tones that change, are heard late, and whole`() {
+    @Test func `noise and changing tones are heard late, but complete`() {
         var generator = SystemRandomNumberGenerator()
         let noise = (0..<6 * 16_000).map { _ in Double(Int16.random(in: -8_000...8_000, using: &generator)) }
-        // As the lab's counted signal: neighbours are 300 Hz apart at least.
+        // Like the lab's counted signal: neighbours are at least 300 Hz apart.
         var tones = [500]
         while tones.count < 300 {
             let next = 100 * Int.random(in: 5...29, using: &generator)
@@ -134,8 +134,8 @@ import Testing
         }
     }
 
-    /// What is heard of `source`, that a device did not play for 250 ms of it and another then did from a queue of 50 ms on;
-    /// frames that it is late at the end, and frames heard from there until it was late by no more.
+    /// Output for `source` after a device died for 250 ms and another continued with a queue of 50 ms: final delay in
+    /// frames, and frames heard until the delay had ended.
     private func shortened(
         rate: Int, seconds: Int, _ source: (Double) -> Double
     ) -> (samples: [Int16], backlog: Int, catchingUp: Int) {
@@ -164,7 +164,7 @@ import Testing
         return (heard, history.backlogFrames, catchingUp)
     }
 
-    @Test func `leaving out leaves no click`() {
+    @Test func `cuts cause no click`() {
         // A pause that is not silent: a hum, far below the voice.
         let result = run(blocks: 600, deadFrom: 100, deadUntil: 125, lead: 800) { sample in
             sample % 8_000 < 4_800 ? voice(sample) : Int16(300 * sin(2 * .pi * 100 * Double(sample) / 16_000))
@@ -183,7 +183,7 @@ import Testing
         #expect(largest <= 20)
     }
 
-    @Test func `whoever dies while catching up, or at the start, loses nothing either`() {
+    @Test func `a device that dies while catching up, or at the start, loses nothing either`() {
         var history = DownlinkHistory(rate: rate)
         var heard: [Int16] = []
         var block = [Int16](repeating: 0, count: tick)
@@ -208,7 +208,7 @@ import Testing
         #expect(history.backlogFrames == 0)
     }
 
-    @Test func `no more than half a second is played again, and another call begins with nothing`() {
+    @Test func `no more than half a second is repeated, and another call begins without history`() {
         var history = DownlinkHistory(rate: rate)
         var block = [Int16](repeating: 1_000, count: tick)
         for _ in 0..<200 { history.pass(&block, tick, unheard: -1) }

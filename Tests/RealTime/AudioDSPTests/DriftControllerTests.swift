@@ -3,7 +3,7 @@ import BTCallTrials
 import Glibc
 import Testing
 
-/// A queue of a sound card that is filled in blocks by one clock and played in periods by another.
+/// A sound card's queue filled in blocks by one clock and played in periods by another.
 private struct Simulation {
     let rate = 48_000.0
     let target: Int
@@ -20,9 +20,9 @@ private struct Simulation {
     }
 
     /// - Parameters:
-    ///   - ppm: by how much the player is faster than the writer.
-    ///   - jitter: frames that the level read is off by, at most.
-    ///   - grain: frames in which the card reports what it has played: a millisecond for USB, a period at worst.
+    ///   - ppm: difference by which the player is faster than the writer.
+    ///   - jitter: maximum error of the level in frames.
+    ///   - grain: resolution of the card's reports in frames: a millisecond for USB, a period in the worst case.
     mutating func run(seconds: Int, ppm: Double, jitter: Int = 0, grain: Double = 48, seed: UInt64) {
         var random = SeededRandom(seed)
         let start = written
@@ -43,7 +43,7 @@ private struct Simulation {
 
 struct DriftControllerTests {
     @Test(arguments: [500.0, -500, 100, -30, 0])
-    func `ten minutes of two clocks stay below the ceiling and never run dry`(ppm: Double) {
+    func `ten minutes of two clocks stay below the ceiling without an underrun`(ppm: Double) {
         var simulation = Simulation(target: 2_400)
         simulation.run(seconds: 600, ppm: ppm, jitter: 240, seed: 11)
         #expect(simulation.highest < simulation.controller.ceiling)
@@ -56,7 +56,7 @@ struct DriftControllerTests {
     }
 
     @Test(arguments: [500.0, -500, 100, -30])
-    func `a card that reports whole periods only makes it waver within bounds`(ppm: Double) {
+    func `a card that reports whole periods only makes it fluctuate within bounds`(ppm: Double) {
         var simulation = Simulation(target: 2_400)
         simulation.run(seconds: 600, ppm: ppm, grain: 480, seed: 14)
         #expect(simulation.highest < simulation.controller.ceiling)
@@ -78,7 +78,7 @@ struct DriftControllerTests {
         #expect(controller.excess(level: 0) == 0)
     }
 
-    @Test func `after a new start it goes on with what it has learned`() {
+    @Test func `after a restart it continues with the learnt difference`() {
         var simulation = Simulation(target: 2_400)
         simulation.run(seconds: 300, ppm: 200, seed: 13)
         var controller = simulation.controller
@@ -87,7 +87,7 @@ struct DriftControllerTests {
         #expect(abs(controller.update(level: 2_400) - 200) < 60)
     }
 
-    @Test func `an impossible difference saturates and is left without overshoot`() {
+    @Test func `an impossible difference saturates and is corrected without overshoot`() {
         var controller = DriftController(target: 1_000, rate: 16_000)
         for _ in 0..<60_000 { _ = controller.update(level: 100_000) }
         #expect(controller.ppm == -1_000)

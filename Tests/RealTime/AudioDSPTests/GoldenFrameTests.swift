@@ -1,13 +1,13 @@
 import AudioDSP
 import Testing
 
-/// The bytes on the air of either codec of a headset, against what others make of the same audio.
+/// Bytes on the air of both codecs of a headset, compared with other implementations for the same audio.
 ///
-/// `codecFrames` were coded by `sbcenc -m` and `decoded` was decoded from them by `sbcdec -m`, of Debian's sbc-tools 2.0-1,
-/// from `said` as a 16 kHz file; neither has passed this project's code. CVSD is the controller's work: what goes between
-/// it and us is the audio itself (HFP 1.9, wide band speech, synchronisation header H2; Core, volume 2 part B, 9.2).
+/// `codecFrames` were encoded by `sbcenc -m` and `decoded` was decoded from them by `sbcdec -m`, of Debian's sbc-tools
+/// 2.0-1, from `said` as a 16 kHz file; neither has passed this project's code. CVSD is encoded by the controller, which
+/// receives the audio itself (HFP 1.9, wide band speech, synchronisation header H2; Core, volume 2 part B, 9.2).
 struct GoldenFrameTests {
-    /// A triangle whose pitch and loudness rise: whole numbers only, the same on every machine.
+    /// A triangle with rising pitch and loudness: whole numbers only, the same on every machine.
     private static let said: [Int16] = (0..<480).map { index in
         let phase = (index * index / 30 + index * 9) % 512
         let height = phase < 256 ? phase * 2 - 256 : 768 - phase * 2
@@ -56,12 +56,12 @@ struct GoldenFrameTests {
         -10028, -5596, -1339, 3622, 8206, 14085, 16561, 12106, 6801, 1965, -3475, -7978,
     ]
 
-    /// The synchronisation header of each, counting round, and the padding.
+    /// Synchronisation header of each, with cyclic numbers, and the padding.
     private static var packets: [[UInt8]] {
         zip([[0x01, 0x08], [0x01, 0x38], [0x01, 0xC8], [0x01, 0xF8]], codecFrames).map { $0 + $1 + [0] }
     }
 
-    @Test func `S3.7 to the headset mSBC goes as header H2, number, golden codec frame and padding`() {
+    @Test func `S3.7 to the headset mSBC is sent as header H2, number, golden codec frame and padding`() {
         var transmitter = LinkTransmitter(.mSBC)
         var packet = [UInt8](repeating: 0xEE, count: 60)
         for (number, golden) in Self.packets.enumerated() {
@@ -70,13 +70,13 @@ struct GoldenFrameTests {
             #expect(missing == 0)
             #expect(packet == golden, "codec frame \(number)")
         }
-        // The numbers count round.
+        // The numbers are cyclic.
         _ = transmitter.makePacket(&packet, 60, from: Self.said, 120)
         #expect(packet.prefix(3) == [0x01, 0x08, 0xAD])
     }
 
     @Test(arguments: [24, 60, 72, 240])
-    func `S3.7 from the headset golden codec frames of mSBC come out as the golden audio`(packetBytes: Int) {
+    func `S3.7 from the headset golden codec frames of mSBC give the golden audio`(packetBytes: Int) {
         var receiver = LinkReceiver(.mSBC)
         var buffer = [Int16](repeating: 0, count: 1_024)
         var heard: [Int16] = []
@@ -105,7 +105,7 @@ struct GoldenFrameTests {
         var heard = [Int16](repeating: 0, count: 64)
         let made = receiver.receive(golden, golden.count, status: 0, into: &heard, capacity: heard.count)
         #expect(Array(heard[..<made]) == audio)
-        // Not only quiet audio: every value there is.
+        // Not only quiet audio: every possible value.
         let all = (-32_768...32_767).map { Int16($0) }
         for start in stride(from: 0, to: all.count, by: 64) {
             let piece = Array(all[start..<(start + 64)])

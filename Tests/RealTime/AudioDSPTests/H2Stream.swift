@@ -1,10 +1,10 @@
 import AudioDSP
 
-/// The bytes of a transparent link as a headset sends them.
+/// Bytes of a transparent link as sent by a headset.
 enum H2Stream {
     static let numbers: [UInt8] = [0x08, 0x38, 0xC8, 0xF8]
 
-    /// `audio` as codec frames of 60 bytes; the last part codec frame is left out.
+    /// `audio` as codec frames of 60 bytes; an incomplete last codec frame is left out.
     static func encode(_ audio: [Int16]) -> [[UInt8]] {
         var codec = MSBCCodec()
         var frames: [[UInt8]] = []
@@ -20,7 +20,7 @@ enum H2Stream {
         return frames
     }
 
-    /// What a synchronizer finds in `bytes`, given in pieces of the sizes in turn.
+    /// Codec frames that a synchronizer finds in `bytes`, passed in pieces of these sizes in turn.
     static func frames(
         in bytes: [UInt8], sizes: [Int], synchronizer: inout H2Synchronizer
     ) -> [[UInt8]] {

@@ -24,7 +24,7 @@ struct H2SynchronizerTests {
         }
     }
 
-    @Test func `a stream that begins in the middle of a codec frame is found at every place`() {
+    @Test func `a stream that begins at any place within a codec frame is found`() {
         let bytes = coded.flatMap { $0 }
         for start in 1...60 {
             var synchronizer = H2Synchronizer()
@@ -36,13 +36,13 @@ struct H2SynchronizerTests {
     }
 
     @Test(arguments: [1, 2, 3])
-    func `codec frames that are missing are counted exactly`(missing: Int) {
+    func `missing codec frames are counted exactly`(missing: Int) {
         var synchronizer = H2Synchronizer()
         var kept: [Int] = []
         for index in coded.indices where !(index % 8 >= 5 && index % 8 < 5 + missing) { kept.append(index) }
         let found = H2Stream.frames(in: kept.flatMap { coded[$0] }, sizes: [60], synchronizer: &synchronizer)
         #expect(found == kept.map { bodies[$0] })
-        // The last group is only noticed when a codec frame follows it.
+        // The last group is noticed only when a codec frame follows it.
         let groups = missing == 3 ? 2 : 3
         #expect(synchronizer.sequenceGaps == groups)
         #expect(synchronizer.framesMissed == groups * missing)
@@ -62,7 +62,7 @@ struct H2SynchronizerTests {
         }
     }
 
-    @Test func `bytes lost within a codec frame cost that one only`() {
+    @Test func `bytes lost within a codec frame cost only that one`() {
         for lost in 1..<50 {
             for at in stride(from: 10, to: 56 - lost, by: 5) {
                 var broken = coded[6]
@@ -77,7 +77,7 @@ struct H2SynchronizerTests {
                     #expect(synchronizer.bytesSkipped == 60 - lost)
                     #expect(synchronizer.framesMissed == 1)
                 } else {
-                    // The broken codec frame is complete with the first bytes of the next, which are found again.
+                    // The broken codec frame is completed by the first bytes of the next one, which are found again.
                     #expect(found.count == 12)
                     #expect(synchronizer.bytesTakenBack == lost && synchronizer.bytesSkipped == 0)
                     #expect(synchronizer.framesMissed == 0)
@@ -86,7 +86,7 @@ struct H2SynchronizerTests {
         }
     }
 
-    @Test func `a codec frame that came damaged in part says so`() {
+    @Test func `a partly damaged codec frame is marked`() {
         var synchronizer = H2Synchronizer()
         let bytes = coded[0] + coded[1] + coded[2]
         var states: [Bool] = []
@@ -122,12 +122,12 @@ struct H2SynchronizerTests {
         return found
     }
 
-    @Test func `an old packet that stands for a lost one does not put the search out of step`() {
+    @Test func `an old packet in place of a lost one does not break the synchronisation`() {
         let bytes = Array(coded.flatMap { $0 }[..<1_200])
         var packets = stride(from: 0, to: bytes.count, by: 24).map {
             (bytes: Array(bytes[$0..<$0 + 24]), isDamaged: false)
         }
-        // The copy of one with a header in it, where none belongs.
+        // A copy with a header in it, at a wrong place.
         packets[11] = (packets[10].bytes, true)
         var synchronizer = H2Synchronizer()
         let found = feed(packets, to: &synchronizer)
@@ -136,8 +136,8 @@ struct H2SynchronizerTests {
         #expect(synchronizer.resyncs == 0 && synchronizer.bytesSkipped == 0)
     }
 
-    @Test func `without a syncword the packet behind a codec frame does not make it bad`() {
-        // 58 bytes of LC3 each, whatever they are.
+    @Test func `without a syncword the packet after a codec frame does not make it bad`() {
+        // 58 bytes of LC3 each, with any content.
         let frames: [[UInt8]] = (0..<12).map { number in
             let header: [UInt8] = [0x01, H2Stream.numbers[number % 4]]
             let body: [UInt8] = (0..<58).map { UInt8((number * 59 + $0 * 7) % 250 + 2) }
@@ -146,7 +146,7 @@ struct H2SynchronizerTests {
         for damaged in 1..<10 {
             var packets = frames.map { (bytes: $0, isDamaged: false) }
             packets[damaged].isDamaged = true
-            // Its bytes are nothing, or as they should be.
+            // Its bytes are meaningless, or correct.
             if damaged % 2 == 0 { packets[damaged].bytes = [UInt8](repeating: 0xEE, count: 60) }
             var synchronizer = H2Synchronizer(hasSyncword: false)
             let found = feed(packets, to: &synchronizer)

@@ -38,7 +38,7 @@ import Testing
         private static let tone = Signals.tone(1_000, rate: 32_000, frames: 240 * 120)
 
         @Test(arguments: [24, 27, 30, 48, 60, 72, 120, 144])
-        func `a tone comes out whole with packets of any size`(size: Int) {
+        func `a tone arrives complete with packets of any size`(size: Int) {
             let packets = Self.packets(Self.tone, of: size)
             let (audio, counters) = Self.receive(packets)
             let whole = packets.count * size / 60
@@ -47,7 +47,7 @@ import Testing
             #expect(counters.frames == whole && counters.framesConcealed == 0 && counters.bytesSkipped == 0)
         }
 
-        @Test func `what the wide band has no room for is heard`() {
+        @Test func `frequencies beyond the wide band are heard`() {
             let (audio, _) = Self.receive(Self.packets(Signals.tone(12_000, rate: 32_000, frames: 24_000), of: 60))
             #expect(Signals.purity(audio[1_000...], hertz: 12_000, rate: 32_000) > 20)
         }
@@ -62,24 +62,24 @@ import Testing
             #expect(audio.count == packets.count * 240)
             #expect(counters.frames == packets.count && counters.framesConcealed == 5)
             #expect(counters.longestBurst == 2 && counters.sequenceGaps == 2 && counters.resyncs == 1)
-            // The last good frames before the loss go on in it.
+            // The last good frames before the loss continue into it.
             let lost = audio[29 * 240..<30 * 240]
             #expect(lost.contains { abs(Int($0)) > 500 })
             #expect(Signals.purity(audio[1_000...], hertz: 1_000, rate: 32_000) > 10)
         }
 
         @Test(arguments: [24, 30, 48, 60])
-        func `silence, which is coded with many zeros, is no loss`(size: Int) {
+        func `silence, which is encoded with many zeros, is no loss`(size: Int) {
             let (audio, counters) = Self.receive(Self.packets([Int16](repeating: 0, count: 240 * 60), of: size))
             #expect(counters.framesConcealed == 0 && counters.framesBefore == 0 && counters.resyncs == 0)
             #expect(audio.allSatisfy { abs(Int($0)) <= 1 })
         }
 
-        @Test func `packets that the timer stands in for are made up in pieces`() {
+        @Test func `packets replaced by the timer are concealed in pieces`() {
             let packets = Self.packets(Self.tone, of: 60)
             var receiver = LinkReceiver(.lc3SWB)
             var buffer = [Int16](repeating: 0, count: 4_096)
-            // The first codec frame waits for the next header, which confirms its own.
+            // The first codec frame waits for the next header, which confirms it.
             for (index, packet) in packets.prefix(20).enumerated() {
                 let made = receiver.receive(packet, 60, status: 0, into: &buffer, capacity: buffer.count)
                 #expect(made == [0, 480, 240][min(index, 2)])
@@ -109,7 +109,7 @@ import Testing
     }
 #else
     struct LC3LinkTests {
-        @Test func `without the trait the codec says so`() {
+        @Test func `without the trait the codec reports that`() {
             #expect(!LC3Codec.isAvailable)
             #expect(LC3Codec.howToBuild.hasSuffix("`--traits WebRTC,LC3`"))
         }

@@ -10,7 +10,7 @@ struct LevelMeterTests {
         }
     }
 
-    @Test func `A sine as loud as possible has its peak at full scale and half the power`() {
+    @Test func `A full-scale sine has its peak at full scale and half the power`() {
         var meter = LevelMeter()
         fill(&meter, seconds: 3) { Int16(32_767 * sin(Double($0) * 2 * .pi * 400 / 16_000)) }
         #expect(meter.peak == 32_767)
@@ -35,7 +35,7 @@ struct LevelMeterTests {
         #expect(meter.peak <= 1 && meter.power == 0)
     }
 
-    @Test func `Nothing is measured of no samples, and forgetting is silence`() {
+    @Test func `No samples change nothing, and a reset gives silence`() {
         var meter = LevelMeter()
         meter.measure([100], 1)
         let (peak, power) = (meter.peak, meter.power)

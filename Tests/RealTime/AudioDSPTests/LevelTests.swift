@@ -33,7 +33,7 @@ struct GainTests {
         #expect(!gain.isSilent)
     }
 
-    @Test func `too loud is cut off and nonsense is silence`() {
+    @Test func `too loud samples are clipped and NaN is silence`() {
         var gain = Gain(rate: 8_000, gain: 4)
         var samples: [Int16] = [20_000, -20_000, 100]
         gain.apply(&samples, 3)
@@ -46,7 +46,7 @@ struct GainTests {
 }
 
 struct MixerTests {
-    @Test func `a sum is cut off at full scale`() {
+    @Test func `a sum is clipped at full scale`() {
         var samples: [Int16] = [1, 30_000, -30_000, 32_767]
         Mixer.add([2, 30_000, -30_000, -32_768], 4, to: &samples)
         #expect(samples == [3, 32_767, -32_768, -1])
@@ -58,7 +58,7 @@ struct MixerTests {
 }
 
 struct CrossFadeTests {
-    @Test func `between two copies of the same audio nothing is heard`() {
+    @Test func `between two copies of the same audio the fade is inaudible`() {
         let voice = Signals.voice(rate: 16_000, frames: 960)
         var fade = CrossFade(rate: 16_000)
         var output: [Int16] = []
@@ -123,7 +123,7 @@ struct ComfortNoiseTests {
         }
     }
 
-    @Test func `the same seed gives the same noise and another one another`() {
+    @Test func `the same seed gives the same noise and another seed a different one`() {
         var first = [Int16](repeating: 0, count: 200)
         var second = first
         var third = first

@@ -2,7 +2,7 @@ import AudioDSP
 import BTCallTrials
 import Testing
 
-/// What each kind of damage to a link of mSBC costs, to the codec frame.
+/// Cost of each kind of damage to an mSBC link, in codec frames.
 struct LinkDamageTests {
     private struct Outcome: Equatable {
         var frames = 100
@@ -50,13 +50,13 @@ struct LinkDamageTests {
     }
 
     @Test(arguments: [1, 2, 3])
-    func `Packets that never came`(count: Int) {
+    func `Missing packets`(count: Int) {
         #expect(
             outcome(changed { $0.removeSubrange(40..<40 + count) }) == Outcome(concealed: count, burst: count, gaps: 1))
     }
 
     @Test(arguments: [24, 30, 48, 72, 120])
-    func `A packet that never came costs the codec frames that it touches, wherever it lay`(size: Int) {
+    func `A missing packet costs the codec frames that it overlaps, at any position`(size: Int) {
         let all = packets(Self.coded.flatMap { $0 }, of: size)
         for lost in 20..<40 {
             var kept = all
@@ -68,7 +68,7 @@ struct LinkDamageTests {
         }
     }
 
-    @Test func `Padding that is used is no sign of damage`() {
+    @Test func `Used padding is not taken for damage`() {
         var random = SeededRandom(24)
         let packets = Self.coded.map { Array($0.dropLast()) + [UInt8.random(in: 2...255, using: &random)] }
         #expect(outcome(packets) == Outcome())
@@ -76,13 +76,13 @@ struct LinkDamageTests {
         #expect(outcome(later).concealed == 1)
     }
 
-    @Test func `Four packets that never came leave no trace in the numbers`() {
+    @Test func `Four missing packets leave no trace in the numbers`() {
         #expect(outcome(changed { $0.removeSubrange(40..<44) }) == Outcome(frames: 96))
     }
 
-    @Test func `Every second packet never came`() {
+    @Test func `Every second packet is missing`() {
         let half = Self.coded.indices.filter { $0 % 2 == 0 }.map { Self.coded[$0] }
-        // The last one is missed by nobody.
+        // The loss of the last one is invisible.
         #expect(outcome(half) == Outcome(frames: 99, concealed: 49, burst: 1, gaps: 49))
     }
 
@@ -93,7 +93,7 @@ struct LinkDamageTests {
     }
 
     @Test(arguments: [24, 27, 30, 48, 60, 72, 120, 144], [UInt8(0), 0x55])
-    func `A bad packet costs the codec frames that it touches`(size: Int, content: UInt8) {
+    func `A bad packet costs the codec frames that it overlaps`(size: Int, content: UInt8) {
         let bytes = Self.coded.flatMap { $0 }
         var all = packets(bytes, of: size)
         let bad = Set([3, 11, 12, 25])
@@ -108,7 +108,7 @@ struct LinkDamageTests {
         #expect(result == Outcome(concealed: touched.count - silent, before: silent))
     }
 
-    @Test func `A packet of something else is passed over as long as it is`() {
+    @Test func `A foreign packet costs its own length`() {
         var random = SeededRandom(21)
         for _ in 0..<50 {
             let garbage = (0..<60).map { _ in UInt8.random(in: 0...255, using: &random) }
@@ -118,14 +118,14 @@ struct LinkDamageTests {
         }
     }
 
-    @Test func `A wrong bit in the header costs nothing`() {
+    @Test func `A bit error in the header costs nothing`() {
         for place in 0..<16 {
             let packets = changed { $0[40][place / 8] ^= 1 << UInt8(place % 8) }
             #expect(outcome(packets) == Outcome(), "bit \(place)")
         }
     }
 
-    @Test func `A wrong syncword or scale factor is refused by the decoder, and the place is kept`() {
+    @Test func `A wrong syncword or scale factor is rejected by the decoder, and its place is kept`() {
         for place in [2, 6, 7, 8, 9] {
             let packets = changed { $0[40][place] ^= 0x10 }
             #expect(outcome(packets) == Outcome(concealed: 1, burst: 1, refused: 1), "byte \(place)")
@@ -135,7 +135,7 @@ struct LinkDamageTests {
     @Test func `A short packet costs one codec frame, wherever it ends`() {
         for length in 1..<60 {
             let result = outcome(changed { $0[40].removeSubrange(length...) })
-            // Bytes of the next header end a codec frame that lacks fewer than five.
+            // Bytes of the next header complete a codec frame that lacks fewer than five.
             let expected =
                 length < 56
                 ? Outcome(concealed: 1, burst: 1, gaps: 1, resyncs: 1, skipped: length)
@@ -144,11 +144,11 @@ struct LinkDamageTests {
         }
     }
 
-    @Test func `An empty packet is nothing`() {
+    @Test func `An empty packet has no effect`() {
         #expect(outcome(changed { $0.insert([], at: 40) }) == Outcome())
     }
 
-    @Test func `A packet that is too long is passed over from where it should have ended`() {
+    @Test func `A packet that is too long is skipped from where it should have ended`() {
         for extra in 1..<180 {
             let packets = changed { $0[40] += [UInt8](repeating: 0x55, count: extra) }
             let made = extra / 60
@@ -165,7 +165,7 @@ struct LinkDamageTests {
         }
     }
 
-    @Test func `A capture that ends within a codec frame ends with the one before`() {
+    @Test func `A capture that ends within a codec frame ends with the previous one`() {
         for end in 1..<60 {
             let bytes = Array(Self.coded.flatMap { $0 }.dropLast(end))
             #expect(outcome(packets(bytes, of: 48)) == Outcome(frames: 99))
@@ -181,17 +181,17 @@ struct LinkDamageTests {
         }
     }
 
-    @Test func `A headset that does not count is not believed for long`() {
+    @Test func `A headset that does not number its frames is soon recognised`() {
         let packets = Self.coded.map { [$0[0], 0x08] + $0[2...] }
         #expect(outcome(packets) == Outcome(frames: 106, concealed: 6, burst: 3, gaps: 99))
     }
 
-    @Test func `A packet that never came before one with a bad status is missed all the same`() {
+    @Test func `A missing packet before one with a bad status still counts as missing`() {
         let packets = changed { $0.remove(at: 40) }
         #expect(outcome(packets) { $0 == 40 } == Outcome(concealed: 2, burst: 2, gaps: 1))
     }
 
-    @Test func `Zeros or garbage alone are silence in time`() {
+    @Test func `Zeros or garbage alone give silence in time`() {
         #expect(
             outcome([[UInt8]](repeating: [UInt8](repeating: 0, count: 48), count: 50))
                 == Outcome(frames: 40, before: 40, burst: 40, skipped: 2_400))
@@ -200,7 +200,7 @@ struct LinkDamageTests {
                 == Outcome(frames: 40, before: 40, burst: 40, skipped: 2_400))
     }
 
-    @Test func `After any damage at one place it is in step again within two codec frames`() {
+    @Test func `After any damage at one place it is in step within two codec frames`() {
         var random = SeededRandom(23)
         let bodies = Self.coded.map { Array($0[2..<59]) }
         for turn in 0..<3_000 {

@@ -2,7 +2,7 @@ import AudioDSP
 import Testing
 
 @Suite struct LinkQualityTests {
-    /// A second of an mSBC link of which so many packets were lost.
+    /// A second of an mSBC link with this many lost packets.
     private func second(lost: Int = 0, of packets: Int = 133) -> LinkQuality {
         var quality = LinkQuality()
         quality.duration = .seconds(1)
@@ -19,21 +19,21 @@ import Testing
         return try #require(quality.score)
     }
 
-    @Test func `a second without fault is 100, and nothing watched is no figure`() {
+    @Test func `a second without fault scores 100, and no observation gives no score`() {
         #expect(second().score == 100)
         #expect(LinkQuality().score == nil)
         #expect(LinkQuality().jitter == .zero)
         #expect(LinkQuality().lostShare == 0)
     }
 
-    @Test func `loss takes what the formula says`() {
+    @Test func `loss lowers the score according to the formula`() {
         #expect(second(lost: 1, of: 100).score == 90)
         #expect(second(lost: 5, of: 100).score == 63)
         #expect(second(lost: 20, of: 100).score == 27)
         #expect(second(lost: 100, of: 100).score == 0)
     }
 
-    /// Each part with values that get worse.
+    /// Each factor with increasingly bad values.
     static let parts: [(name: String, worse: @Sendable (inout LinkQuality, Int) -> Void)] = [
         ("packets lost", { $0.packetsLost = $1 }),
         ("concealed", { $0.concealed = .milliseconds(10 * $1) }),
@@ -47,7 +47,7 @@ import Testing
     ]
 
     @Test(arguments: parts.map(\.name))
-    func `the worse a part is, the lower is the figure, and it stays within its bounds`(name: String) throws {
+    func `the worse a factor, the lower the score, within its bounds`(name: String) throws {
         let worse = try #require(Self.parts.first { $0.name == name }).worse
         let scores = try (0...100).map { step in try score { worse(&$0, step) } }
         #expect(scores.first == 100)
@@ -56,7 +56,7 @@ import Testing
         #expect(try #require(scores.last) < 100)
     }
 
-    @Test func `all faults together are 0 and no less`() throws {
+    @Test func `all faults together score 0`() throws {
         let worst = try score {
             for part in Self.parts { part.worse(&$0, Int(Int32.max)) }
         }
@@ -64,19 +64,19 @@ import Testing
     }
 
     @Test(arguments: [Double.nan, .infinity, -.infinity, .signalingNaN])
-    func `a drift that is no number does no harm`(drift: Double) throws {
+    func `a drift of NaN does no harm`(drift: Double) throws {
         let quality = try score { $0.driftPPM = drift }
         #expect((90...100).contains(quality))
     }
 
-    @Test func `a link that gives no packet in a second is lost for as long as it was concealed`() {
+    @Test func `a link without packets for a second is lost for the concealed time`() {
         var quality = LinkQuality()
         quality.duration = .seconds(1)
         #expect(quality.score == 100)
         quality.concealed = .seconds(1)
         #expect(quality.lostShare == 1)
         #expect(quality.score == 0)
-        // Clocks that do not agree make no more than all of it.
+        // Contradictory clocks give no more than everything.
         quality.concealed = .seconds(3)
         #expect(quality.lostShare == 1)
     }
@@ -88,7 +88,7 @@ import Testing
         #expect(quality.jitter == .microseconds(2_500))
     }
 
-    @Test func `consecutive times add up, and the difference of readings is what was between them`() {
+    @Test func `consecutive periods add up, and the difference of readings is the period in between`() {
         var first = second(lost: 3)
         first.gaps = 1
         first.driftPPM = 20
@@ -103,7 +103,7 @@ import Testing
         #expect((both + LinkQuality()).driftPPM == 30)
     }
 
-    @Test func `counters that go back are no harm`() {
+    @Test func `counters that decrease do no harm`() {
         var before = second(lost: 9)
         before.duration = .seconds(2)
         let since = second(lost: 1).since(before)
@@ -111,7 +111,7 @@ import Testing
         #expect(since.score == nil)
     }
 
-    @Test func `late packets take back what was taken for lost, in the sum as well`() {
+    @Test func `late packets reduce the counted losses, in the sum as well`() {
         var meter = LinkQualityMeter(window: .seconds(5))
         var before = LinkQuality()
         for (number, lost) in [10, 4, 4].enumerated() {
@@ -123,7 +123,7 @@ import Testing
         #expect(meter.total.packetsLost == 4)
     }
 
-    @Test func `five per cent loss lowers the recent figure, and recovery raises it; the total keeps it`() throws {
+    @Test func `five per cent loss lowers the recent score, and recovery raises it; the total keeps it`() throws {
         var meter = LinkQualityMeter(window: .seconds(5))
         for _ in 0..<10 { meter.add(second()) }
         #expect(meter.recent.score == 100)
@@ -137,7 +137,7 @@ import Testing
         #expect(try #require(meter.total.score) < 95)
     }
 
-    @Test func `the window holds what is needed for its length and no more`() {
+    @Test func `the window keeps the pieces that it needs and no more`() {
         var meter = LinkQualityMeter(window: .seconds(2))
         var short = LinkQuality()
         short.duration = .milliseconds(700)

@@ -41,7 +41,7 @@ struct LinkReceiverTests {
     private let coded = H2Stream.encode(Signals.tone(1_000, rate: 16_000, frames: 16_000))
 
     @Test(arguments: [24, 27, 30, 48, 60, 72, 120, 144])
-    func `a tone over mSBC comes out whole with packets of any size`(size: Int) {
+    func `a tone over mSBC arrives complete with packets of any size`(size: Int) {
         let receiving = Receiving(.mSBC)
         receiving.receive(coded.flatMap { $0 }, size: size)
         let audio = receiving.audio
@@ -53,7 +53,7 @@ struct LinkReceiverTests {
     }
 
     @Test(arguments: [24, 27, 60, 144])
-    func `linear audio comes out bit by bit with packets of any size`(size: Int) {
+    func `linear audio arrives bit by bit with packets of any size`(size: Int) {
         for format in [LinkFormat.cvsd, .pcm16(rate: 48_000)] {
             let clean = Signals.voice(rate: 8_000, frames: 4_320)
             let receiving = Receiving(format)
@@ -63,7 +63,7 @@ struct LinkReceiverTests {
         }
     }
 
-    @Test func `packets that never came are filled in from the sequence numbers`() {
+    @Test func `missing packets are filled in from the sequence numbers`() {
         for missing in 1...3 {
             let receiving = Receiving(.mSBC)
             for (index, packet) in coded.enumerated() where !(50..<50 + missing).contains(index) {
@@ -126,7 +126,7 @@ struct LinkReceiverTests {
         #expect(audio == [Int16](repeating: 0, count: 30))
     }
 
-    @Test func `a codec frame that the decoder refuses is concealed`() {
+    @Test func `a codec frame that the decoder rejects is concealed`() {
         let receiving = Receiving(.mSBC)
         for (index, packet) in coded.enumerated() {
             var bytes = packet
@@ -159,7 +159,7 @@ struct LinkReceiverTests {
             let receiving = Receiving(.mSBC)
             receiving.receive(coded[0..<20].flatMap { $0 }, size: 48)
             let garbage = (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) }
-            // So many codec frames were sent meanwhile as the garbage was long.
+            // Meanwhile as many codec frames were sent as the garbage was long.
             let gone = (length + 30) / 60
             receiving.receive(garbage + coded[(20 + gone)..<60].flatMap { $0 }, size: 48)
             #expect(receiving.counters.resyncs == 1)
@@ -168,7 +168,7 @@ struct LinkReceiverTests {
         }
     }
 
-    @Test func `time that the timer has filled is not filled again by the sequence numbers`() {
+    @Test func `time filled by the timer is not filled again by the sequence numbers`() {
         for late in [false, true] {
             let receiving = Receiving(.mSBC)
             for packet in coded[0..<30] { receiving.receive(packet) }
@@ -180,7 +180,7 @@ struct LinkReceiverTests {
         }
     }
 
-    @Test func `a lost packet of CVSD is made up`() {
+    @Test func `a lost packet of CVSD is concealed`() {
         let clean = Signals.voice(rate: 8_000, frames: 8_000)
         let receiving = Receiving(.cvsd)
         let bytes = linear(clean)

@@ -3,7 +3,7 @@ import Testing
 
 struct LinkTransmitterTests {
     @Test(arguments: [24, 27, 30, 48, 60, 72, 120, 144])
-    func `what is sent is received whole with packets of any size`(size: Int) {
+    func `sent audio is received complete with packets of any size`(size: Int) {
         var transmitter = LinkTransmitter(.mSBC)
         var receiver = LinkReceiver(.mSBC)
         let tone = Signals.tone(1_000, rate: 16_000, frames: 16_000)
@@ -26,7 +26,7 @@ struct LinkTransmitterTests {
         #expect(receiver.counters.sequenceGaps == 0 && receiver.counters.framesConcealed == 0)
     }
 
-    @Test func `codec frames are sent as header, 57 bytes and padding with numbers that count round`() {
+    @Test func `codec frames are sent as header, 57 bytes and padding with cyclic numbers`() {
         var transmitter = LinkTransmitter(.mSBC)
         var packet = [UInt8](repeating: 0xEE, count: 60)
         for number in 0..<9 {
@@ -37,7 +37,7 @@ struct LinkTransmitterTests {
         }
     }
 
-    @Test func `a packet asks for audio only when the rest does not fill it`() {
+    @Test func `a packet requests audio only when the rest does not fill it`() {
         var transmitter = LinkTransmitter(.mSBC)
         var packet = [UInt8](repeating: 0, count: 144)
         var wanted: [Int] = []
@@ -68,7 +68,7 @@ struct LinkTransmitterTests {
         #expect(bytes.count > expected.count - size - 2)
     }
 
-    @Test func `audio that runs out fades into silence and comes back without a step`() {
+    @Test func `audio that runs out fades into silence and resumes without a step`() {
         var transmitter = LinkTransmitter(.cvsd)
         var ring = SampleRing(capacity: 1_000)
         let tone = Signals.tone(200, rate: 8_000, frames: 400)
@@ -84,7 +84,7 @@ struct LinkTransmitterTests {
             }
         }
         #expect(missing > 200)
-        // Where the audio ends in the middle of a packet and where it begins again there is no click.
+        // No click where the audio ends within a packet and where it resumes.
         let start = 4 * 60
         #expect(Signals.largestStep(Array(audio[(start - 1)..<(start + 240 + 30)])) < 2_500)
         #expect(audio[(start + 10)..<(start + 230)].allSatisfy { $0 == 0 })

@@ -4,7 +4,7 @@ import Testing
 
 struct MSBCCodecTests {
     @Test(arguments: [300.0, 1_000, 3_400, 6_000])
-    func `a tone survives coding and decoding`(hertz: Double) {
+    func `a tone survives encoding and decoding`(hertz: Double) {
         var codec = MSBCCodec()
         let input = Signals.tone(hertz, rate: 16_000, frames: 16_000)
         var output: [Int16] = []
@@ -21,7 +21,7 @@ struct MSBCCodecTests {
         #expect(abs(Signals.rms(output[480...]) / Signals.rms(input) - 1) < 0.05)
     }
 
-    @Test func `a codec frame with a wrong syncword or checksum is refused and the next one is taken`() {
+    @Test func `a codec frame with a wrong syncword or checksum is rejected and the next one is decoded`() {
         var codec = MSBCCodec()
         var frame = [UInt8](repeating: 0, count: 57)
         var block = [Int16](repeating: 0, count: 120)
@@ -36,7 +36,7 @@ struct MSBCCodecTests {
         #expect(isDecoded)
     }
 
-    @Test func `random codec frames are refused or decoded but never trap`() {
+    @Test func `random codec frames are rejected or decoded but never trap`() {
         var codec = MSBCCodec()
         var random = SeededRandom(7)
         var block = [Int16](repeating: 0, count: 120)

@@ -3,7 +3,7 @@ import BTCallTrials
 import Testing
 
 struct PacketLossConcealmentTests {
-    /// Signal over error within the lost parts for concealment, repetition of the last block, and silence.
+    /// Signal-to-error ratio within the lost parts for concealment, repetition of the last block, and silence.
     private func compare(rate: Int, block: Int, lossPercent: Int) -> (ours: Double, repeated: Double, zero: Double) {
         let clean = Signals.voice(rate: rate, frames: rate * 20)
         var concealment = PacketLossConcealment(rate: rate)
@@ -29,13 +29,13 @@ struct PacketLossConcealmentTests {
     }
 
     @Test(arguments: [(8_000, 60), (16_000, 120), (16_000, 60), (8_000, 24), (48_000, 480)])
-    func `made-up audio is nearer to the lost one than a repetition or silence`(rate: Int, block: Int) {
+    func `concealed audio is nearer to the lost one than a repetition or silence`(rate: Int, block: Int) {
         let result = compare(rate: rate, block: block, lossPercent: 5)
         #expect(result.ours > result.repeated + 3, "\(result)")
         #expect(result.ours > result.zero + 3, "\(result)")
     }
 
-    @Test func `a tone goes on through a loss without a step`() {
+    @Test func `a tone continues through a loss without a step`() {
         for rate in [8_000, 16_000] {
             let clean = Signals.tone(400, rate: rate, frames: rate)
             var concealment = PacketLossConcealment(rate: rate)
@@ -64,7 +64,7 @@ struct PacketLossConcealmentTests {
         #expect(lost[960...].allSatisfy { $0 == 0 })
     }
 
-    @Test func `one good packet in a long loss is gone on from, not cut off`() {
+    @Test func `one good packet in a long loss is continued, not cut off`() {
         let (rate, block) = (16_000, 120)
         let clean = Signals.tone(400, rate: rate, frames: rate)
         var concealment = PacketLossConcealment(rate: rate)
@@ -100,7 +100,7 @@ struct PacketLossConcealmentTests {
         #expect(lost.allSatisfy { $0 == 0 })
     }
 
-    @Test func `the fade over the first good frames goes on across short blocks`() {
+    @Test func `the fade over the first good frames continues across short blocks`() {
         var concealment = PacketLossConcealment(rate: 8_000)
         var samples = Signals.voice(rate: 8_000, frames: 4_000)
         let clean = samples

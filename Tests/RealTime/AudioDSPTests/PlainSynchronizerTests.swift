@@ -2,14 +2,14 @@ import AudioDSP
 import BTCallTrials
 import Testing
 
-/// The search for codec frames that have no syncword, those of LC3-SWB.
+/// Search for codec frames without a syncword, those of LC3-SWB.
 struct PlainSynchronizerTests {
     private static let bodies: [[UInt8]] = {
         var random = SeededRandom(31)
         return (0..<24).map { _ in (0..<58).map { _ in UInt8.random(in: 0...255, using: &random) } }
     }()
     private static let coded = bodies.enumerated().map { [0x01, H2Stream.numbers[$0 % 4]] + $1 }
-    /// What `H2Stream.frames` gives of them.
+    /// The expected result of `H2Stream.frames`.
     private static let starts = bodies.map { Array($0.prefix(57)) }
 
     private func find(_ bytes: [UInt8], _ sizes: [Int], _ synchronizer: inout H2Synchronizer) -> [[UInt8]] {
@@ -26,12 +26,12 @@ struct PlainSynchronizerTests {
         }
     }
 
-    @Test func `one codec frame alone is found at the end`() {
+    @Test func `a single codec frame is found at the end`() {
         var synchronizer = H2Synchronizer(hasSyncword: false)
         #expect(find(Self.coded[5], [60], &synchronizer) == [Self.starts[5]])
     }
 
-    @Test func `a stream that begins in the middle of a codec frame is found at every place`() {
+    @Test func `a stream that begins at any place within a codec frame is found`() {
         let bytes = Self.coded.flatMap { $0 }
         for start in 1..<60 {
             var synchronizer = H2Synchronizer(hasSyncword: false)
@@ -40,7 +40,7 @@ struct PlainSynchronizerTests {
         }
     }
 
-    @Test func `a wrong bit in the header costs nothing`() {
+    @Test func `a bit error in the header costs nothing`() {
         for place in 0..<16 {
             var coded = Self.coded
             coded[9][place / 8] ^= 1 << UInt8(place % 8)
@@ -61,7 +61,7 @@ struct PlainSynchronizerTests {
         #expect(synchronizer.bytesSkipped == 30)
     }
 
-    @Test func `after any damage at one place it is in step again within two codec frames`() {
+    @Test func `after any damage at one place it is in step within two codec frames`() {
         var random = SeededRandom(32)
         for turn in 0..<2_000 {
             var bytes = Self.coded.flatMap { $0 }

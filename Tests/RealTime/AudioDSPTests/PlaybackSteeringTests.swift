@@ -5,7 +5,7 @@ struct PlaybackSteeringTests {
     private let rate = 48_000
     private let target = 2_400
 
-    @Test func `a queue above its ceiling soon after a start is worked off and not cut`() {
+    @Test func `a queue above its ceiling soon after a start is corrected by the rate, not cut`() {
         var steering = PlaybackSteering(target: target, rate: rate)
         for block in 0..<499 {
             let ppm = steering.update(queued: 6_000, now: Int64(block) * 10_000_000)
@@ -13,7 +13,7 @@ struct PlaybackSteeringTests {
         }
     }
 
-    @Test func `later a queue that stays above its ceiling is cut, one that jumps above it for an instant is not`() {
+    @Test func `later a queue that stays above its ceiling is cut, a momentary excess is not`() {
         var steering = PlaybackSteering(target: target, rate: rate)
         var block: Int64 = 0
         func update(_ queued: Int, _ blocks: Int) {
@@ -33,9 +33,9 @@ struct PlaybackSteeringTests {
         #expect(steering.excess(queued: 6_000) == 0)
     }
 
-    @Test func `a thread that is late, and finds several blocks at once, sees no drift`() {
+    @Test func `a thread that is late, and finds several blocks at once, measures no drift`() {
         var steering = PlaybackSteering(target: target, rate: rate)
-        // Two blocks each 20 ms: the first one finds a queue that is 10 ms shorter.
+        // Two blocks every 20 ms: the first one finds the queue 10 ms shorter.
         var largest = 0.0
         for turn in 0..<3_000 {
             let now = Int64(turn + 1) * 20_000_000
@@ -57,7 +57,7 @@ struct PlaybackSteeringTests {
         }
     }
 
-    @Test func `after a new start it goes on with what it has learned`() {
+    @Test func `after a restart it continues with the learnt difference`() {
         var steering = PlaybackSteering(target: target, rate: rate)
         var queued = Double(target)
         var ppm = 0.0

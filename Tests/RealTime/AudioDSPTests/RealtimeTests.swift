@@ -1,8 +1,8 @@
 import AudioDSP
 import Testing
 
-/// Everything the real-time thread uses, called where the compiler allows neither allocation nor locks: that this file
-/// compiles is the test.
+/// Everything that the real-time thread uses, called where the compiler allows neither allocation nor locks: the test is
+/// that this file compiles.
 private struct Processing: ~Copyable {
     var receiver = LinkReceiver(.mSBC)
     var transmitter = LinkTransmitter(.mSBC)

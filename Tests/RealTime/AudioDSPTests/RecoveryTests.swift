@@ -2,7 +2,7 @@ import AudioDSP
 import BTCallTrials
 import Testing
 
-/// What the last codec frame of mSBC tells of a lost one.
+/// Recovery of a lost mSBC frame from the previous one.
 struct RecoveryTests {
     private static func coded(_ speech: [Int16]) -> [[UInt8]] {
         var codec = MSBCCodec()
@@ -13,10 +13,10 @@ struct RecoveryTests {
         }
     }
 
-    @Test func `the beginning of a lost codec frame is recovered from the one before it`() {
+    @Test func `the beginning of a lost codec frame is recovered from the previous one`() {
         let frames = Self.coded(Speech.samples(rate: 16_000, seconds: 6))
         let told = MSBCCodec.recoveredSamples
-        // Besides, the same frames made up by a concealment that is told nothing.
+        // For comparison, the same frames concealed without recovery.
         var (signal, noise, noiseMadeUp) = (0.0, 0.0, 0.0)
         for lost in stride(from: 80, to: frames.count, by: 7) {
             var codec = MSBCCodec()
@@ -31,7 +31,7 @@ struct RecoveryTests {
             let recovered = codec.recover(&concealment, into: &block)
             #expect(recovered == told)
             var wanted = [Int16](repeating: 0, count: 120)
-            // The decoder is as it was before.
+            // The decoder's state is unchanged.
             let isDecoded = codec.decode(frames[lost], into: &wanted)
             #expect(isDecoded)
             var madeUp = [Int16](repeating: 0, count: 120)
@@ -59,7 +59,7 @@ struct RecoveryTests {
             #expect(block == wanted)
             concealment.good(&block, 120)
             if codec.recover(&concealment, into: &block) == 0 { continue }
-            // The loss is over at once: nothing of it was given out.
+            // The loss ends at once: none of it was returned.
             concealment.reset()
         }
     }
@@ -84,7 +84,7 @@ struct RecoveryTests {
         #expect(recovered == 0)
         concealment.lost(&block, 120)
         codec.follow(&concealment)
-        // Part of a frame came: the last loss is still faded over.
+        // Part of a frame arrived: the last loss is still being faded over.
         _ = codec.decode(frames[62], into: &block)
         concealment.good(&block, 24)
         recovered = codec.recover(&concealment, into: &block)

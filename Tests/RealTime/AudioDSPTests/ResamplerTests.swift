@@ -1,7 +1,7 @@
 import AudioDSP
 import Testing
 
-/// Pairs of rates that occur.
+/// Pairs of rates that are used.
 let ratePairs = [
     (16_000, 48_000), (48_000, 16_000), (8_000, 16_000), (16_000, 8_000), (44_100, 16_000), (16_000, 44_100),
     (44_100, 48_000), (48_000, 44_100), (8_000, 48_000), (48_000, 8_000), (32_000, 16_000), (48_000, 48_000),
@@ -32,7 +32,7 @@ struct ResamplerTests {
         #expect(resampler.delayFrames * 1_000 <= 4 * to)
     }
 
-    @Test func `with little room it takes little and nothing is lost`() {
+    @Test func `with little room little is consumed and nothing is lost`() {
         var whole = Resampler(from: 16_000, to: 48_000)
         var pieces = Resampler(from: 16_000, to: 48_000)
         let input = Signals.voice(rate: 16_000, frames: 1_600)

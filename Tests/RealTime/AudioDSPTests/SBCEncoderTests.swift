@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every configuration that there is, with all bitpools that its codec frames have room for.
+/// All possible configurations, with all bitpools that fit into their codec frames.
 private let configurations: [SBCConfiguration] = {
     var all: [SBCConfiguration] = []
     for rate in UInt8(0)..<4 {
@@ -21,7 +21,7 @@ private let configurations: [SBCConfiguration] = {
     return all
 }()
 
-/// Two voices that have nothing in common, interleaved.
+/// Two unrelated voices, interleaved.
 private func speech(rate: Int, frames: Int, channels: Int) -> [Int16] {
     let (left, right) = (
         Signals.voice(rate: rate, frames: frames, seed: 3),
@@ -31,7 +31,7 @@ private func speech(rate: Int, frames: Int, channels: Int) -> [Int16] {
     return zip(left, right).flatMap { [$0, $1] }
 }
 
-/// What a headset hears of interleaved samples.
+/// Decoded audio of interleaved samples.
 private func hear(
     _ samples: [Int16], _ configuration: SBCConfiguration, bitpool: Int, mtu: Int = 1_691
 ) throws -> SBCSink {
@@ -59,7 +59,7 @@ private func hear(
 }
 
 struct SBCEncoderTests {
-    @Test func `a decoder takes every configuration at the ends and in the middle of its bitpools`() throws {
+    @Test func `a decoder accepts every configuration at the ends and in the middle of its bitpools`() throws {
         #expect(configurations.count == 256)
         for configuration in configurations {
             let samples = speech(rate: configuration.rate, frames: 1_536, channels: configuration.channels)
@@ -74,7 +74,7 @@ struct SBCEncoderTests {
         }
     }
 
-    @Test func `another bitpool counts from the next codec frame on, and nothing is heard of the change`() throws {
+    @Test func `a new bitpool applies from the next codec frame on, and the change is inaudible`() throws {
         let configuration = try SBCCapabilities([0x11, 0x15, 2, 250]).select()
         var encoder = SBCEncoder(configuration, bitpool: 51)
         let sink = SBCSink()
@@ -94,7 +94,7 @@ struct SBCEncoderTests {
     }
 
     @Test(arguments: [48, 64, 127, 128, 335, 339, 672, 895, 1_021, 1_691])
-    func `packets hold as many whole codec frames as the MTU has room for, fifteen at most`(mtu: Int) throws {
+    func `packets hold as many whole codec frames as fit into the MTU, fifteen at most`(mtu: Int) throws {
         for configuration in configurations where configuration.blocks == 16 && configuration.subbands == 8 {
             let bitpool = try #require(configuration.bitpool(configuration.bitpool(.standard), within: mtu - 13))
             let bytes = configuration.codecFrameBytes(bitpool: bitpool)
@@ -108,7 +108,7 @@ struct SBCEncoderTests {
         }
     }
 
-    @Test func `sequence and timestamp run over their ends`() {
+    @Test func `sequence and timestamp wrap around`() {
         var packetizer = MediaPacketizer(capacity: 100, sequence: 0xFFFF, source: 0x0102_0304)
         packetizer.begin(timestamp: 0xFFFF_FFF0)
         packetizer.append(20)
@@ -124,8 +124,8 @@ struct SBCEncoderTests {
         #expect(packetizer.room(frameBytes: 1) == 15 && packetizer.room(frameBytes: 0) == 0)
     }
 
-    // Of speech on the left and a tone on the right in dB, as measured with libsbc 2.0; joint stereo gives the bits that the tone
-    // does not need to the speech.
+    // Of speech on the left and a tone on the right in dB, as measured with libsbc 2.0; joint stereo gives the bits that the
+    // tone does not need to the speech.
     @Test(
         "S3.6 A2DP in one direction, two channels: decoded SBC SNR",
         arguments: [
@@ -135,13 +135,13 @@ struct SBCEncoderTests {
         ])
     func decodedSignalToNoise(rate: Int, quality: SBCQuality, speechRatio: Double, toneRatio: Double) throws {
         let rateBit: UInt8 = [16_000: 0x80, 32_000: 0x40, 44_100: 0x20, 48_000: 0x10][rate] ?? 0
-        // A headset as they are: everything, up to bitpool 53.
+        // A typical headset: everything, up to bitpool 53.
         let configuration = try SBCCapabilities([rateBit | 0xF, 0xFF, 2, 53]).select(quality)
         #expect(configuration.mode == (quality == .xq ? .dual : .joint))
         let sent = speech(rate: rate, frames: 3 * rate, channels: 2)
         let sink = try hear(sent, configuration, bitpool: configuration.bitpool(quality))
         #expect(sink.faults == [])
-        // The filters of coder and decoder together: nine of its ten taps a subband, and one.
+        // The filters of encoder and decoder together: nine of its ten taps per subband, plus one.
         let delay = 9 * configuration.subbands + 1
         let left = stride(from: 0, to: sent.count, by: 2).map { sent[$0] }
         let right = stride(from: 1, to: sent.count, by: 2).map { sent[$0] }
@@ -155,7 +155,7 @@ struct SBCEncoderTests {
 struct BitpoolControllerTests {
     private let second: Int64 = 1_000_000_000
 
-    @Test func `a socket that does not keep up makes the bitpool smaller by an eighth, ten times a second at most`() {
+    @Test func `a socket that does not keep up lowers the bitpool by an eighth, ten times a second at most`() {
         var controller = BitpoolController(highest: 53, minimum: 2)
         var steps: [Int] = []
         for tick in Int64(0)..<100 where controller.note(waiting: 40, now: tick * second / 100) {
@@ -166,12 +166,12 @@ struct BitpoolControllerTests {
         #expect(controller.bitpool == 15)
     }
 
-    @Test func `it comes back by one in five seconds in which nothing waits, and no further than it was`() {
+    @Test func `it rises by one every five seconds without waiting audio, up to the initial value`() {
         var controller = BitpoolController(highest: 53, minimum: 2)
         #expect(controller.note(waiting: 60, now: 0) && controller.bitpool == 47)
         var ups: [Int64] = []
         for tick in Int64(1)...6_000 {
-            // Something waits for a moment at the third second: that does not count as keeping up.
+            // Audio waits for a moment at the third second: that interrupts the five seconds.
             let waiting = tick == 300 ? 20 : 0
             if controller.note(waiting: waiting, now: tick * second / 100) { ups.append(tick) }
         }
@@ -179,7 +179,7 @@ struct BitpoolControllerTests {
         #expect(controller.bitpool == 53)
     }
 
-    @Test func `it does not go below what was agreed on, or what it began with`() {
+    @Test func `it does not fall below the agreed minimum, or its initial value`() {
         var narrow = BitpoolController(highest: 53, minimum: 50)
         var low = BitpoolController(highest: 9, minimum: 2)
         for tick in Int64(0)..<100 {
@@ -192,7 +192,7 @@ struct BitpoolControllerTests {
 
 struct StereoResamplerTests {
     @Test(arguments: [8_000, 16_000, 24_000, 32_000, 44_100, 48_000], [16_000, 32_000, 44_100, 48_000])
-    func `both sides come through by themselves, in whole blocks`(from: Int, to: Int) {
+    func `the two sides pass separately, in whole blocks`(from: Int, to: Int) {
         var resampler = StereoResampler(from: from, to: to)
         let (left, right) = (
             Signals.tone(1_000, rate: from, frames: from), Signals.tone(440, rate: from, frames: from, amplitude: 5_000)

@@ -5,7 +5,7 @@ struct SampleLayoutTests {
     private let values: [Int16] = [0, 1, -1, 255, -256, 12_345, -12_345, .max, .min]
 
     @Test(arguments: SampleFormat.allCases, [1, 2])
-    func `what 16 bits hold comes back from every format, and nothing behind it is touched`(
+    func `16-bit samples survive every format, and nothing after them is touched`(
         format: SampleFormat, channels: Int
     ) {
         let layout = SampleLayout(format, channels: channels)
@@ -22,7 +22,7 @@ struct SampleLayoutTests {
         #expect(back == values + [7])
     }
 
-    @Test func `formats lie in memory as ALSA has them`() {
+    @Test func `formats match ALSA's memory layout`() {
         func bytes(_ format: SampleFormat, _ value: Int16) -> [UInt8] {
             var word: UInt32 = 0
             return withUnsafeMutableBytes(of: &word) { room in
@@ -39,7 +39,7 @@ struct SampleLayoutTests {
         #expect(bytes(.f32, -16_384) == [0, 0, 0, 0xBF])
     }
 
-    @Test func `what 16 bits do not hold is rounded and bounded, and what is no number is silence`() {
+    @Test func `samples beyond 16 bits are rounded and clipped, and NaN is silence`() {
         var samples = [Int16](repeating: 7, count: 10)
         let floats: [Float] = [
             0.25 + 0.6 / 32_768, -0.25 - 0.6 / 32_768, 1, -1, 3, -3, .nan, .infinity, -.infinity, 1e30,

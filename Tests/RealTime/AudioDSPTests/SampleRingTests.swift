@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 struct SampleRingTests {
-    @Test func `what is written is read in order across the end of the storage`() {
+    @Test func `written audio is read in order across the end of the storage`() {
         let ring = SampleRing(capacity: 100)
         var next: Int16 = 0
         var expected: Int16 = 0
@@ -21,7 +21,7 @@ struct SampleRingTests {
         }
     }
 
-    @Test func `a full ring takes only what fits and an empty one gives nothing`() {
+    @Test func `a full ring accepts only what fits and an empty one returns nothing`() {
         let ring = SampleRing(capacity: 5)
         #expect(ring.write([1, 2, 3], 3) == 3)
         #expect(ring.write([4, 5, 6], 3) == 2)

@@ -1,13 +1,13 @@
 import BTCallTrials
 import Glibc
 
-/// Test signals and what is measured of them.
+/// Test signals and their measurements.
 enum Signals {
     static func tone(_ hertz: Double, rate: Int, frames: Int, amplitude: Double = 10_000) -> [Int16] {
         (0..<frames).map { Int16((amplitude * sin(2 * .pi * hertz * Double($0) / Double(rate))).rounded()) }
     }
 
-    /// Something like a vowel: pitch and formants move, a little breath.
+    /// A vowel-like sound: pitch and formants move, a little breath.
     static func voice(rate: Int, frames: Int, seed: UInt64 = 1) -> [Int16] {
         var random = SeededRandom(seed)
         var phase = 0.0
@@ -62,7 +62,7 @@ enum Signals {
         return 10 * log10(signal / max(noise, 1e-9))
     }
 
-    /// The largest difference between neighbours.
+    /// Largest difference between neighbours.
     static func largestStep(_ samples: [Int16]) -> Int {
         zip(samples, samples.dropFirst()).map { abs(Int($0) - Int($1)) }.max() ?? 0
     }

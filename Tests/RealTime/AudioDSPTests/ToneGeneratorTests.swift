@@ -4,7 +4,7 @@ import Testing
 @Suite struct ToneGeneratorTests {
     private static let rate = 16_000
 
-    /// In blocks of 10 ms, as the audio thread makes it.
+    /// In blocks of 10 ms, as on the audio thread.
     private func tone(_ specification: ToneSpecification, milliseconds: Int, rate: Int = rate) -> [Int16] {
         var generator = ToneGenerator(specification, rate: rate)
         var block = [Int16](repeating: 77, count: rate / 100)
@@ -24,7 +24,7 @@ import Testing
         #expect((16_200...16_384).contains(peak))
     }
 
-    @Test func `two frequencies are as loud as each other, and together no louder than was asked`() {
+    @Test func `two frequencies are equally loud, and together no louder than requested`() {
         let samples = tone(ToneSpecification([440, 480], peak: 0.8), milliseconds: 2_000)
         for hertz in [440.0, 480] {
             // Half of the power is in each.
@@ -33,7 +33,7 @@ import Testing
         #expect((25_000...26_214).contains(samples.map { abs(Int($0)) }.max() ?? 0))
     }
 
-    @Test func `the cadence is kept to the sample, over and over, and pauses are digital silence`() {
+    @Test func `the cadence is exact to the sample, repeated, and pauses are digital silence`() {
         let samples = tone(ToneSpecification([400, 450], cadence: [400, 200, 400, 2_000]), milliseconds: 6_000)
         var runs: [(isOn: Bool, frames: Int)] = []
         // A sine passes through zero, but not for 2 ms.
@@ -45,17 +45,17 @@ import Testing
         for (run, wanted) in zip(runs, [400, 200, 400, 2_000, 400, 200, 400, 2_000]) {
             #expect(abs(run.frames - wanted * 16) <= 32, "\(wanted) ms")
         }
-        // Each time alike.
+        // Alike each time.
         #expect(Array(samples[..<6_400]) == Array(samples[48_000..<54_400]))
     }
 
-    @Test func `nothing clicks at the edges`() {
+    @Test func `the edges do not click`() {
         let samples = tone(ToneSpecification([1_000], cadence: [100, 50], peak: 0.9), milliseconds: 3_000)
-        // What a sine of that frequency and level does at most from one sample to the next.
+        // Largest step of a sine of that frequency and level between two samples.
         let limit = Int(0.9 * 32_767 * 2 * 3.1416 * 1_000 / 16_000 * 1.02)
         let steps = zip(samples, samples.dropFirst()).map { abs(Int($1) - Int($0)) }
         #expect((steps.max() ?? 0) <= limit)
-        // And beside the tone there is little in the burst: an edge without a rise is 20 dB worse.
+        // Little else than the tone is in the burst: an edge without a rise is 20 dB worse.
         #expect(Signals.purity(samples[..<1_600], hertz: 1_000, rate: Self.rate) > 12)
     }
 
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: [8_000, 11_025, 16_000, 22_050, 44_100, 48_000])
-    func `a file of any rate is heard at that of the mix, as long and as loud`(rate: Int) throws {
+    func `a file of any rate is heard at the rate of the mix, with its length and loudness`(rate: Int) throws {
         let tone = Signals.tone(500, rate: rate, frames: rate)
         let content = try WaveContent(file(rate: rate, channels: 1, tone))
         #expect(content.rate == rate && content.samples == tone)
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 99, 999, 384_001, 0xFFFF_FFFF])
-    func `a rate that no sound has is refused with what is accepted`(rate: Int) {
+    func `an impossible sample rate is refused with what is accepted`(rate: Int) {
         let problem = #expect(throws: WaveContent.Problem.self) {
             try WaveContent(file(rate: rate, channels: 1, [1, 2]))
         }

@@ -2,7 +2,7 @@ import AudioDSP
 import Glibc
 import Testing
 
-/// From a call to a device: what is between them in the audio path, without its queues.
+/// From a call to a device: the audio path in between, without its queues.
 private struct Way: CustomTestStringConvertible, Sendable {
     enum Device: Sendable {
         case link(LinkFormat)
@@ -23,7 +23,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
         }
     }
 
-    /// One second of `input`, at the call's rate, as it comes out of the device.
+    /// One second of `input`, at the call's rate, as output by the device.
     func play(_ input: [Int16], gain level: Float = 1) -> [Int16] {
         var toBus = Resampler(from: callRate, to: Self.busRate)
         var gain = Gain(rate: Self.busRate, gain: level)
@@ -41,7 +41,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
         }
     }
 
-    /// One second of `input`, at the device's rate, as the call gets it.
+    /// One second of `input`, at the device's rate, as received by the call.
     func capture(_ input: [Int16]) -> [Int16] {
         var toBus = Resampler(from: deviceRate, to: Self.busRate)
         var toCall = Resampler(from: Self.busRate, to: callRate)
@@ -59,7 +59,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
 
 struct VoiceBandTests {
     @Test(arguments: Way.all)
-    fileprivate func `S3.4 from 200 to 3400 Hz every way between a call and a device is flat within 1 dB`(way: Way) {
+    fileprivate func `S3.4 from 200 to 3400 Hz every path between a call and a device is flat within 1 dB`(way: Way) {
         for hertz in [200.0, 300, 1_000, 2_000, 3_000, 3_300, 3_400] {
             let said = Signals.tone(hertz, rate: way.callRate, frames: way.callRate)
             let played = way.play(said)

@@ -5,8 +5,8 @@ import Testing
 
 /// Echo cancellation, gain and speech detection: the acceptance of S1.3, S1.5 and S3.3 as far as the processing goes.
 ///
-/// One after the other: for the moment in which the WebRTC library makes an echo canceller, all others of the process compute
-/// with its plain C functions in place of its SSE2 ones. That changes last bits, and one test compares to the bit.
+/// Serialised: while the WebRTC library creates an echo canceller, all others of the process compute with its plain C
+/// functions instead of its SSE2 ones. That changes last bits, and one test compares exactly.
 @Suite(.serialized) struct VoiceProcessorTests {
     private static let kinds = VoiceProcessingKind.allCases.filter(\.isAvailable)
     private static let rates = [8_000, 16_000, 32_000, 48_000]
@@ -21,7 +21,7 @@ import Testing
 
     private static func silence(_ count: Int) -> [Int16] { [Int16](repeating: 0, count: count) }
 
-    /// What comes out of `near`, with something done before some blocks.
+    /// Output for `near`, with an action before some blocks.
     private static func run(
         _ processor: inout VoiceProcessor, near: [Int16], far: [Int16]? = nil,
         before: (inout VoiceProcessor, Int) -> Void = { _, _ in }
@@ -44,12 +44,12 @@ import Testing
     // MARK: Echo
 
     @Test(arguments: Room.rooms)
-    func `S1.3 the default takes 25 dB of each room's echo away within three seconds`(room: Room) throws {
+    func `S1.3 the default removes 25 dB of each room's echo within three seconds`(room: Room) throws {
         let (far, near) = (Self.far(16_000, seconds: 5), Self.silence(5 * 16_000))
         let trial = VoiceTrial(.still, in: room, rate: 16_000, far: far, near: near)
         let loss = try #require(try trial.figures(.preferred).lossAfter[3])
         #expect(loss >= (VoiceProcessingKind.webrtc.isAvailable ? 25 : 12))
-        // The trial itself takes nothing away.
+        // The test set-up itself removes nothing.
         let none = try #require(try trial.figures(.none).lossAfter[3])
         #expect(abs(none) < 1)
     }
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: [VoiceTrial.Course.moved, .routed])
-    func `S1.3 it is as far again a second after a change of route, and three after a movement nobody tells`(
+    func `S1.3 it recovers a second after a change of route, and three after an unreported movement`(
         course: VoiceTrial.Course
     ) throws {
         let (far, near) = (Self.far(16_000, seconds: 13), Self.silence(13 * 16_000))
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: kinds.filter { $0 != .none })
-    func `what the near end says at the same time stays`(kind: VoiceProcessingKind) throws {
+    func `near-end speech at the same time stays`(kind: VoiceProcessingKind) throws {
         let (far, near) = (Self.far(16_000, seconds: 18), Self.near(16_000, seconds: 18))
         let trial = VoiceTrial(.still, in: Room.rooms[1], rate: 16_000, far: far, near: near)
         let figures = try trial.figures(kind)
@@ -84,7 +84,7 @@ import Testing
         #expect(figures.doubleTalkLoss <= 6)
     }
 
-    @Test func `a far delay that is told is kept off, whatever it is`() throws {
+    @Test func `a reported far delay is compensated, whatever its length`() throws {
         guard VoiceProcessingKind.webrtc.isAvailable else { return }
         let rate = 16_000
         let far = Self.far(rate, seconds: 5)
@@ -98,10 +98,10 @@ import Testing
         }
     }
 
-    // MARK: What passes
+    // MARK: Unchanged audio
 
     @Test(arguments: kinds, rates)
-    func `with every stage off the microphone passes unchanged, as late as is said`(
+    func `with every stage off the microphone passes unchanged, with the stated delay`(
         kind: VoiceProcessingKind, rate: Int
     ) throws {
         var processor = try VoiceProcessor(kind, rate: rate, stages: [])
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: kinds, rates)
-    func `speech alone passes the stages as loud as it was, as late as is said`(
+    func `speech alone passes the stages at its level, with the stated delay`(
         kind: VoiceProcessingKind, rate: Int
     ) throws {
         let near = Self.near(rate, seconds: 5)
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test(arguments: rates)
-    func `hum is taken out and speech is not`(rate: Int) throws {
+    func `hum is removed and speech is not`(rate: Int) throws {
         for (hertz, least, most) in [(50.0, 10.0, 40.0), (300, -0.5, 0.5), (1_000, -0.5, 0.5)] {
             var processor = try VoiceProcessor(.none, rate: rate, stages: [.highPass])
             let tone = Signals.tone(hertz, rate: rate, frames: rate, amplitude: 5_000)
@@ -158,7 +158,7 @@ import Testing
     // MARK: Switches
 
     @Test(arguments: kinds, [16_000, 48_000])
-    func `S1.5 bypassed and back a hundred times there is nothing but cross-fades`(
+    func `S1.5 bypassed and back a hundred times gives only cross-fades`(
         kind: VoiceProcessingKind, rate: Int
     ) throws {
         let far = Self.far(rate, seconds: 6)
@@ -177,11 +177,11 @@ import Testing
             }
         }
         #expect(toggles.count == 100)
-        // Dry is what went in, from the first 20 ms on.
+        // Unprocessed after the first 20 ms.
         let delay = dry.delayFrames
         let begin = rate / 50
         #expect(passed[(begin + delay)...].elementsEqual(near[begin..<(near.count - delay)]))
-        // It goes on adapting: away from the fades it is the one or the other to the bit, and between them within.
+        // It keeps adapting: outside the fades the output is exactly one or the other, and within them in between.
         var isBypassed = false
         var next = 0
         var fadeEnd = 0
@@ -204,7 +204,7 @@ import Testing
                 }
             }
         }
-        // No click, by a detector that finds planted steps: the same switches at once, to a copy that is 8192 off.
+        // No click, by a detector that finds planted steps: the same hard switches, to a copy that is 8192 off.
         func clicks(_ samples: [Int16]) -> Int {
             let found = Set(ClickDetector.clicks(in: samples, reference: passed, rate: rate))
             return found.intersection(ClickDetector.clicks(in: samples, reference: processed, rate: rate)).count
@@ -223,7 +223,7 @@ import Testing
         let rate = 16_000
         let near = Self.near(rate, seconds: 6)
         var processor = try VoiceProcessor(kind, rate: rate, stages: [])
-        // Without the gain, so that what comes out bends as what goes in does.
+        // Without the gain, so that the output bends like the input.
         let choices: [VoiceStages] = [
             [.echoCancellation], [], [.highPass, .echoCancellation, .noiseSuppression], [.noiseSuppression],
             [.highPass], [],
@@ -236,7 +236,7 @@ import Testing
         }
         #expect(block > 500)
         #expect(ClickDetector.clicks(in: output, reference: near, rate: rate).isEmpty)
-        // The same switches without a fade, to a copy that is 4096 off, are found.
+        // The same switches without a fade, to a copy that is 4096 off, are detected.
         let switches = stride(from: 7 * rate / 100, to: output.count, by: 7 * rate / 100)
         let hard = output.indices.map { index in
             index / (7 * rate / 100) % 2 == 0 ? output[index] : output[index] ^ 0x1000
@@ -251,7 +251,7 @@ import Testing
     // MARK: Gain
 
     @Test(arguments: kinds, rates)
-    func `S3.3 speech of -35 dB comes out with -20 dB`(kind: VoiceProcessingKind, rate: Int) throws {
+    func `S3.3 speech of -35 dB comes out at -20 dB`(kind: VoiceProcessingKind, rate: Int) throws {
         let speech = Self.near(rate, seconds: 10)
         let factor = 32_768 * 0.01778 / Signals.rms(speech)
         let quiet = speech.map { Int16(Double($0) * factor) }
@@ -259,7 +259,7 @@ import Testing
         let output = Self.run(&processor, near: quiet)
         let level = 20 * log(Signals.rms(output[(5 * rate)...]) / 32_768)
         #expect(abs(level + 20) <= 3)
-        // Without it nothing of the kind.
+        // Not without it.
         var without = try VoiceProcessor(kind, rate: rate, stages: [.highPass, .echoCancellation])
         let plain = Self.run(&without, near: quiet)
         #expect(20 * log(Signals.rms(plain[(5 * rate)...]) / 32_768) < -33)
@@ -281,7 +281,7 @@ import Testing
     // MARK: Speech
 
     @Test(arguments: kinds, [8_000, 16_000, 48_000])
-    func `S1.13 speaking is noticed within half a second and ends within a second`(
+    func `S1.13 speaking is detected within half a second and ends within a second`(
         kind: VoiceProcessingKind, rate: Int
     ) throws {
         var random = SeededRandom(9)
@@ -301,7 +301,7 @@ import Testing
         #expect(!marks[810...].contains(true))
     }
 
-    @Test func `S1.13 neither the loudspeaker nor a knock nor a fan is somebody speaking`() throws {
+    @Test func `S1.13 neither the loudspeaker nor a knock nor a fan counts as speech`() throws {
         let rate = 16_000
         for kind in Self.kinds.filter({ $0 == .preferred }) {
             let far = Self.far(rate, seconds: 8)
@@ -325,9 +325,9 @@ import Testing
         #expect(!marks.contains(true))
     }
 
-    // MARK: What is refused
+    // MARK: Refusals
 
-    @Test func `what is not built in or not known is refused with a reason`() throws {
+    @Test func `an unavailable library or unsupported rate is refused with a reason`() throws {
         #expect(throws: VoiceProcessorError.unsupportedRate(44_100)) {
             _ = try VoiceProcessor(.none, rate: 44_100)
         }
@@ -342,7 +342,7 @@ import Testing
     }
 
     @Test(arguments: kinds, rates)
-    func `the loudest nonsense on both sides ends in silence again`(kind: VoiceProcessingKind, rate: Int) throws {
+    func `the loudest noise on both sides is followed by silence again`(kind: VoiceProcessingKind, rate: Int) throws {
         var random = SeededRandom(2)
         let loud = (0..<rate).map { _ in Bool.random(using: &random) ? Int16.max : Int16.min }
         var processor = try VoiceProcessor(kind, rate: rate, farDelayMilliseconds: 10_000)
@@ -360,7 +360,7 @@ import Testing
         #expect(Self.everything(&processor, &near, far) == processor.delayFrames)
     }
 
-    /// That this compiles is the test.
+    /// The test is that this compiles.
     @_noLocks
     private static func everything(
         _ processor: inout VoiceProcessor, _ near: UnsafeMutablePointer<Int16>, _ far: UnsafePointer<Int16>

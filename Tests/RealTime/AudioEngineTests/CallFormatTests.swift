@@ -42,7 +42,7 @@ private final class PortBench {
 
     func prime(_ blocks: Int) { _ = port.pointee.prime(blocks: blocks, now: 0) }
 
-    /// The application sends a block, given as interleaved samples of full scale 1.
+    /// The application sends a block, as interleaved samples of full scale 1.
     func say(_ samples: [Double]) -> Int {
         if isFloat {
             let block = samples.map { Float($0) }
@@ -54,13 +54,13 @@ private final class PortBench {
         return port.pointee.receive(now: 0)
     }
 
-    /// What the device gets of it.
+    /// The device's audio.
     func play() -> [Int16]? {
         var output = [Int16](repeating: 0, count: Self.busRate / 100)
         return port.pointee.takeBlock(&output, output.count) ? output : nil
     }
 
-    /// A block of the microphone, as the application gets it: interleaved, full scale 1; nil when nothing came.
+    /// A block of the microphone, as received by the application: interleaved, full scale 1; nil without one.
     func hear(_ microphone: [Int16]?) -> [Double]? {
         if let microphone { _ = port.pointee.sendBlock(microphone, microphone.count) }
         if isFloat {
@@ -74,7 +74,7 @@ private final class PortBench {
     }
 }
 
-/// How much of `samples` a tone of that frequency is: its amplitude, and by how many decibels it exceeds the rest.
+/// Amplitude of a tone of that frequency in `samples`, and decibels by which it exceeds the rest.
 private func measure(_ samples: [Double], hertz: Double, rate: Int) -> (amplitude: Double, decibels: Double) {
     // Whole periods: sine and cosine are independent then.
     var (real, imaginary, energy) = (0.0, 0.0, 0.0)
@@ -95,7 +95,7 @@ private let callFormats = AudioEngine.rates.flatMap { rate in
 
 struct CallFormatTests {
     @Test(arguments: callFormats)
-    func `S1.23 every rate, sample format and number of channels of a call reaches the device and comes back`(
+    func `S1.23 every rate, sample format and number of channels of a call passes in both directions`(
         rate: Int, isFloat: Bool, channels: Int
     ) throws {
         let bench = PortBench(rate: rate, isFloat: isFloat, channels: channels)
@@ -131,7 +131,7 @@ struct CallFormatTests {
         #expect(bench.isCounted.blocksReceived == 60 && bench.isCounted.blocksBad == 0)
     }
 
-    @Test func `S1.23 the matrix would show a format that is taken for another one`() throws {
+    @Test func `S1.23 the matrix detects a format mistaken for another one`() throws {
         // Floats read as 16 bit: the measure has to fall, or it proves nothing.
         let bench = PortBench(rate: 16_000, isFloat: false, channels: 2)
         bench.prime(1)

@@ -15,7 +15,7 @@ extension RealtimeTests {
             #expect(bench.wait { isRouted($0, 1) } != nil)
             let provider = try bench.makeCall(7, rate: 16_000, source: { _ in 0 })
             #expect(bench.waitUntil { provider.blocks >= 50 })
-            // Two blocks for 20 ms, one that was on its way; more where the provider had not read yet.
+            // Two blocks for 20 ms, one in flight; more where the provider had not read yet.
             let blocks = bench.quickest(within: 3) {
                 bench.engine.setMuting(.everything)
                 let muted = provider.received.count
@@ -35,13 +35,13 @@ extension RealtimeTests {
             close(headset.descriptor)
         }
 
-        @Test func `as many blocks as were last asked for are under way to a new call`() throws {
+        @Test func `a new call starts with the last requested number of blocks in flight`() throws {
             let bench = try EngineBench()
             for (id, blocks) in [(UInt32(7), 2), (8, 6), (9, 3)] {
                 bench.engine.setPrimeBlocks(blocks)
                 let ends = packetSocketPair()
                 try bench.engine.attachCall(id, descriptor: ends.ours, rate: 8_000, active: true)
-                // A call that answers nothing is clocked no further: what has come was sent at its start.
+                // A call without answers is clocked no further: the blocks received were sent at its start.
                 #expect(bench.waitUntil { bench.call(id)?.blocksSent == blocks }, "\(id)")
                 var count = 0
                 var block = [Int16](repeating: 0, count: 960)
@@ -53,7 +53,7 @@ extension RealtimeTests {
             bench.engine.stop()
         }
 
-        @Test func `active calls are mixed for the headset and all get the microphone`() throws {
+        @Test func `active calls are mixed for the headset and all receive the microphone`() throws {
             let bench = try EngineBench()
             let headset = try bench.makeHeadset(
                 1, .mSBC, .mSBC, packetBytes: 60, source: tone(2_000, rate: 16_000))
@@ -94,7 +94,7 @@ extension RealtimeTests {
             first.stop()
             #expect(bench.wait { $0 == .callClosed(7, code: 0) } != nil)
             bench.engine.detachCall(8)
-            // The engine closes its end: the provider's thread ends by itself.
+            // The engine closes its end: the provider's thread ends then.
             #expect(bench.waitUntil { bench.engine.counters().calls.isEmpty })
             second.stop()
             #expect(bench.wait(seconds: 0.1) { if case .callClosed = $0 { true } else { false } } == nil)
@@ -125,7 +125,7 @@ extension RealtimeTests {
             close(headset.descriptor)
         }
 
-        @Test func `bad arguments are refused and leave nothing behind`() throws {
+        @Test func `bad arguments are refused without side effects`() throws {
             let bench = try EngineBench()
             let ends = packetSocketPair()
             #expect(throws: AudioEngineError.unsupportedFormat(rate: 11_025, channels: 1)) {
@@ -151,7 +151,7 @@ extension RealtimeTests {
             provider.stop()
         }
 
-        @Test func `an engine with nothing to do does not wake up`() throws {
+        @Test func `an idle engine does not wake up`() throws {
             let bench = try EngineBench()
             #expect(bench.waitUntil { bench.engine.counters().wakeUps == 0 })
             let provider = try bench.makeCall(1, rate: 16_000, active: false, source: { _ in 0 })

@@ -19,7 +19,7 @@ extension RealtimeTests {
                 playbackBufferFrames: PacedCard.bufferFrames)
         }
 
-        /// A routed path that only plays, with a call that says a tone.
+        /// A routed path that only plays, with a call that sends a tone.
         private func begin(_ bench: EngineBench, _ card: PacedCard) throws -> Provider {
             let provider = try bench.makeCall(7, rate: 16_000, source: tone(1_000, rate: 16_000))
             try bench.engine.addTerminal(1, .path(path(card)))
@@ -35,7 +35,7 @@ extension RealtimeTests {
             }
         }
 
-        @Test func `a capture stream comes to a path that plays and goes again, and the playback goes on`() throws {
+        @Test func `a capture stream is attached to a playing path and detached, and the playback continues`() throws {
             let bench = try EngineBench()
             let speaker = try PacedCard()
             let provider = try begin(bench, speaker)
@@ -57,7 +57,7 @@ extension RealtimeTests {
                 #expect(bench.wait { $0 == .microphoneLive(false) } != nil)
                 #expect(hears(bench, provider, 0))
             }
-            // The number is free, the device still plays, and never ran dry.
+            // The number is free, the device still plays, without an underrun.
             #expect(bench.terminal(1)?.playbackXruns == 0 && speaker.xruns == 0 && speaker.starts == 1)
             #expect(bench.terminal(1)?.overrunFrames == 0)
             let played = speaker.played.drop { $0 == 0 }
@@ -72,12 +72,11 @@ extension RealtimeTests {
             speaker.close()
         }
 
-        @Test func `microphones come and go a dozen times, and as much is queued for the loudspeaker as before`() throws
-        {
+        @Test func `after a dozen attached and detached microphones the loudspeaker's queue is unchanged`() throws {
             let bench = try EngineBench()
             let speaker = try PacedCard()
             let provider = try begin(bench, speaker)
-            /// The most over a tenth of a second: when a tick comes late, less is queued just before it.
+            /// Maximum over a tenth of a second: when a tick is late, the queue is lower just before it.
             func queued() -> Int {
                 (0..<20).reduce(0) { most, _ in
                     usleep(5_000)
@@ -92,7 +91,7 @@ extension RealtimeTests {
                 bench.engine.attachCapture(id, to: 1)
                 #expect(bench.wait { $0 == .microphoneLive(true) } != nil)
                 #expect(hears(bench, provider, 8_000))
-                // Somewhere else between two ticks each time.
+                // At a different time between two ticks each time.
                 usleep(id * 1_700)
                 bench.engine.removeCapture(id)
                 #expect(bench.wait { $0 == .captureRemoved(id) } != nil)
@@ -106,14 +105,14 @@ extension RealtimeTests {
             speaker.close()
         }
 
-        @Test func `a shared stream, readable until it is asked, wakes the thread once for each period`() throws {
+        @Test func `a shared stream, readable until it is asked, wakes the thread once per period`() throws {
             let bench = try EngineBench()
             let speaker = try PacedCard()
             let provider = try begin(bench, speaker)
             let microphone = try PacedCard(capturing: 8_000, restsWhenAsked: true)
             try bench.engine.addCapture(1, stream(microphone), runsAlone: true)
             #expect(bench.wait { $0 == .captureReady(1) } != nil)
-            /// As often as the thread was woken while it read so many periods: also for the call and for a tick, not for ever.
+            /// Number of wake-ups while it read this many periods: also for the call and for a tick, but limited.
             func wakeUps(_ periods: Int) -> Int {
                 let (before, read) = (bench.engine.counters().wakeUps, microphone.frames)
                 #expect(bench.waitUntil { microphone.frames >= read + periods * PacedCard.periodFrames })
@@ -128,7 +127,7 @@ extension RealtimeTests {
             for card in [speaker, microphone] { card.close() }
         }
 
-        @Test func `a stream that runs alone is taken over by one path after the other, and started once`() throws {
+        @Test func `a stream that runs alone is attached to one path after the other, and started once`() throws {
             let bench = try EngineBench()
             let microphone = try PacedCard(capturing: 8_000)
             try bench.engine.addCapture(9, stream(microphone), runsAlone: true)
@@ -162,7 +161,7 @@ extension RealtimeTests {
             bench.engine.stop()
         }
 
-        @Test func `a stream for a path that has one is left alone, as is one that is not known`() throws {
+        @Test func `a stream is not attached to a path that has one, nor is an unknown one`() throws {
             let bench = try EngineBench()
             let speaker = try PacedCard()
             let microphones = try (PacedCard(capturing: 1_000), PacedCard(capturing: 2_000))
@@ -186,7 +185,7 @@ extension RealtimeTests {
             for card in [speaker, microphones.0, microphones.1] { card.close() }
         }
 
-        @Test func `a microphone that runs is heard with the next block after unmuting`() throws {
+        @Test func `a running microphone is heard with the next block after unmuting`() throws {
             let bench = try EngineBench()
             let microphone = try PacedCard(capturing: 8_000)
             try bench.engine.addCapture(9, stream(microphone), runsAlone: true)
@@ -197,7 +196,7 @@ extension RealtimeTests {
             bench.engine.route(to: 1)
             #expect(bench.wait { isRouted($0, 1) } != nil)
             #expect(hears(bench, provider, 8_000))
-            // How many steps were taken until this thread has looked as well.
+            // Steps taken until this thread has looked as well.
             let steps = (0..<5).map { _ in
                 bench.engine.setMuting(.everything)
                 #expect(bench.wait { $0 == .microphoneLive(false) } != nil)
@@ -212,7 +211,7 @@ extension RealtimeTests {
             microphone.close()
         }
 
-        @Test func `nobody hears a microphone without a call, and the end of the call is told`() throws {
+        @Test func `a microphone is not live without a call, and the end of the call is reported`() throws {
             let bench = try EngineBench()
             let headset = try bench.makeHeadset(1, .cvsd, .cvsd, packetBytes: 48, source: { _ in 1_000 })
             bench.engine.route(to: 1)

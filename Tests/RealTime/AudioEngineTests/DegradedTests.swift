@@ -7,10 +7,10 @@ import Testing
 
 @testable import AudioEngine
 
-/// What is done with a thread that is not allowed real-time priority, and with streams that run dry or over for it.
+/// A thread without real-time priority, and the underruns and overruns that this causes.
 struct DegradedTests {
     @Test(arguments: [50, 100])
-    func `a card that ran dry is counted once, filled to its target and played on`(queueMilliseconds: Int) throws {
+    func `an underrun of a card is counted once, filled to its target and played on`(queueMilliseconds: Int) throws {
         let card = try SimulatedCard(SND_PCM_STREAM_PLAYBACK)
         let bench = PathBench(playback: card, queueMilliseconds: queueMilliseconds)
         let block = [Int16](repeating: 1_000, count: 160)
@@ -31,7 +31,7 @@ struct DegradedTests {
         #expect(bench.counters.pointee.playbackXruns.read() == 1)
     }
 
-    @Test func `a microphone that ran over is counted once and recorded from again`() throws {
+    @Test func `an overrun of a microphone is counted once and recording continues`() throws {
         let card = try SimulatedCard(SND_PCM_STREAM_CAPTURE)
         let bench = PathBench(playback: nil, capture: card)
         #expect(bench.start(now: 0) == 0)
@@ -45,7 +45,7 @@ struct DegradedTests {
         #expect(bench.counters.pointee.captureXruns.read() == 1)
     }
 
-    @Test func `a long queue that time has passed over is filled up as a whole`() throws {
+    @Test func `a long queue that time has passed over is refilled as a whole`() throws {
         let card = try SimulatedCard(SND_PCM_STREAM_PLAYBACK)
         let bench = PathBench(playback: card, queueMilliseconds: 100)
         #expect(bench.start(now: 0) == 0)
@@ -78,7 +78,7 @@ extension RealtimeTests {
             try bench.engine.addTerminal(1, .path(streams(card)))
             bench.engine.route(to: 1)
             #expect(bench.wait { isRouted($0, 1) } != nil)
-            // Its clock stands still: the queue never ends, and what is left is given up after its time.
+            // Its clock stands still: the queue never empties, and the rest is dropped after its time.
             let start = btcall_monotonic_nanoseconds()
             bench.engine.removeTerminal(1)
             #expect(bench.wait { $0 == .terminalRemoved(1) } != nil)
@@ -87,7 +87,7 @@ extension RealtimeTests {
             #expect(card.moved >= 4_800)
         }
 
-        @Test func `a card that has no room for the longer queue gets what it has room for`() throws {
+        @Test func `a card without room for the longer queue is filled as far as possible`() throws {
             let card = try SimulatedCard(SND_PCM_STREAM_PLAYBACK, bufferMilliseconds: 80)
             let bench = try EngineBench { $0.realtimePriority = 0 }
             try bench.engine.addTerminal(1, .path(streams(card)))
@@ -101,7 +101,7 @@ extension RealtimeTests {
             ALSAPath(playback: card.pcm, playbackRate: card.rate, playbackBufferFrames: card.bufferFrames)
         }
 
-        /// Runs `body` on a thread of its own without CAP_SYS_NICE and with a limit of 0 for real-time priorities.
+        /// Runs `body` on a separate thread without CAP_SYS_NICE and with a limit of 0 for real-time priorities.
         private func withoutPermission(_ body: @escaping @Sendable () throws -> AudioEngine) throws -> AudioEngine {
             var limit = rlimit()
             try #require(getrlimit(__rlimit_resource_t(__RLIMIT_RTPRIO.rawValue), &limit) == 0)
@@ -136,7 +136,7 @@ private struct CapabilityError: Error {
     let code: Int32
 }
 
-/// Capabilities are the thread's, and glibc exports the calls without declaring them: version 3, two words of each set.
+/// Capabilities belong to the thread, and glibc exports the calls without declaring them: version 3, two words of each set.
 private func dropPriorityCapability() throws {
     typealias Call = @convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Int32
     guard let get = dlsym(nil, "capget"), let set = dlsym(nil, "capset") else {

@@ -6,16 +6,16 @@ import Testing
 
 @testable import AudioEngine
 
-/// Finds steps in a tone: what its neighbours do not predict.
+/// Detects steps in a tone: samples that their neighbours do not predict.
 private struct ClickDetector {
-    /// A sample more, less or off by that much is beyond what rounding and the filter leave.
+    /// A sample more, less or off by that much exceeds rounding and the filter.
     static let threshold = 12.0
 
     private let factor: Double
     private let quiet: Int
     private var last = 0.0
     private var before = 0.0
-    /// Frames since the tone was first there.
+    /// Frames since the tone began.
     private var frames = 0
     private(set) var clicks = 0
     private(set) var worst = 0.0
@@ -43,9 +43,9 @@ private struct ClickDetector {
 /// simulated card.
 private struct DriftCourse {
     struct Result {
-        /// Milliseconds by which the card's true queue was off its target at a block, at most.
+        /// Maximum difference of the card's true queue from its target at a block, in milliseconds.
         var worstQueue = 0.0
-        /// Milliseconds by which the tone came late or early, measured in it once a second, at most.
+        /// Maximum lateness or earliness of the tone, measured once a second, in milliseconds.
         var worstDelay = 0.0
         var clicks = 0
         var worstStep = 0.0
@@ -54,10 +54,10 @@ private struct DriftCourse {
         var reportedPPM = 0.0
     }
 
-    /// A deliberate mistake in what the card plays.
+    /// A deliberate error in the card's playback.
     enum Mistake { case lost, repeated, hole }
 
-    /// A whole number of frames at every rate; longer than twice what the delay may move.
+    /// A whole number of frames at every rate; longer than twice the allowed change of the delay.
     static let hertz = 50.0
     static let queueMilliseconds = 50
 
@@ -65,7 +65,7 @@ private struct DriftCourse {
     var cardRate = 48_000
     var ppm: Double
     var seconds: Int
-    /// How late the thread looks, at most.
+    /// Maximum lateness of the thread.
     var latenessMicroseconds = 500
     var grainMilliseconds = 1
     var isSteered = true
@@ -109,7 +109,7 @@ private struct DriftCourse {
         return result
     }
 
-    /// Hears what the card plays.
+    /// Receives the card's playback.
     private struct Listener {
         var detector: ClickDetector
         var worstDelay = 0.0
@@ -126,7 +126,7 @@ private struct DriftCourse {
             mistake = course.mistake
             rate = course.cardRate
             windowFrames = rate / Int(DriftCourse.hertz)
-            // A block is given 10 ms after its beginning; then comes what is queued, half a grain less than is reported.
+            // A block is given 10 ms after its beginning, followed by the queue, half a grain less than reported.
             expected =
                 0.01 + (Double(DriftCourse.queueMilliseconds) - 10) / 1000 + Double(delayFrames)
                 / Double(course.cardRate)
@@ -153,7 +153,7 @@ private struct DriftCourse {
             }
         }
 
-        /// The phase of one period of the tone, at the times at which its samples are played.
+        /// Phase of one period of the tone, at the playback times of its samples.
         private mutating func listen(_ sample: Int16, _ place: Int, _ card: SimulatedCard) {
             let time = Double(frame - 1) / (Double(rate) * (1 + card.ppm * 1e-6))
             let angle = 2 * .pi * DriftCourse.hertz * time
@@ -191,7 +191,7 @@ private struct Lateness {
 }
 
 struct DriftTests {
-    /// With `BTCALL_SOAK` everything is done at the rates of a usual card, for an hour.
+    /// With `BTCALL_SOAK` all tests run at the rates of a usual card, for an hour.
     private static let isLong = ProcessInfo.processInfo.environment["BTCALL_SOAK"] != nil
 
     private func check(_ course: DriftCourse, within milliseconds: Double) throws {
@@ -211,26 +211,26 @@ struct DriftTests {
     }
 
     @Test(arguments: [500.0, -500, 300, -300, 20])
-    func `a usual card that is up to 500 ppm off is learned without a click, and the delay stays within 2 ms`(
+    func `a usual card that is up to 500 ppm off is learnt without a click, and the delay stays within 2 ms`(
         ppm: Double
     ) throws {
         try check(DriftCourse(ppm: ppm, seconds: Self.isLong ? 3_600 : 90), within: 2)
     }
 
     @Test(arguments: [300.0, -300])
-    func `a thread that looks up to 8 ms late is not taken for drift`(ppm: Double) throws {
+    func `a thread that looks up to 8 ms late is not mistaken for drift`(ppm: Double) throws {
         try check(DriftCourse(ppm: ppm, seconds: Self.isLong ? 3_600 : 90, latenessMicroseconds: 8_000), within: 2)
     }
 
     @Test(arguments: [500.0, -500])
-    func `a card that only says when a period is over wavers within that period, without a click`(ppm: Double) throws {
+    func `a card that reports whole periods only fluctuates within a period, without a click`(ppm: Double) throws {
         let result = try DriftCourse(ppm: ppm, seconds: Self.isLong ? 3_600 : 90, grainMilliseconds: 10).run()
         #expect(result.clicks == 0 && result.xruns == 0 && result.dropped == 0, "\(result)")
         #expect(result.worstQueue < 12, "\(result)")
     }
 
     @Test(arguments: [DriftCourse.Mistake.lost, .repeated, .hole])
-    fileprivate func `a sample that is lost, repeated or silent would be found`(mistake: DriftCourse.Mistake) throws {
+    fileprivate func `a lost, repeated or silent sample would be found`(mistake: DriftCourse.Mistake) throws {
         for rate in [8_000, 48_000] {
             let course = DriftCourse(busRate: 8_000, cardRate: rate, ppm: 300, seconds: 6, mistake: mistake)
             let result = try course.run()
@@ -239,7 +239,7 @@ struct DriftTests {
     }
 
     @Test(arguments: [300.0, -300])
-    func `without correction the delay would be seen to move`(ppm: Double) throws {
+    func `without correction the delay would visibly change`(ppm: Double) throws {
         let course = DriftCourse(busRate: 8_000, cardRate: 8_000, ppm: ppm, seconds: 20, isSteered: false)
         let result = try course.run()
         // 300 ppm in 20 s are 6 ms.

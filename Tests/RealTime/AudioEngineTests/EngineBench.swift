@@ -4,7 +4,7 @@ import Foundation
 
 @testable import AudioEngine
 
-/// An engine with the means to wait for what it reports.
+/// An engine, with functions to wait for its events.
 final class EngineBench {
     let engine: AudioEngine
     private(set) var events: [AudioEngineEvent] = []
@@ -16,7 +16,7 @@ final class EngineBench {
         engine = try AudioEngine(configuration)
     }
 
-    /// Waits until an event that fits has come; nil when it has not within the time.
+    /// Waits for a matching event; nil after the timeout.
     @discardableResult
     func wait(
         seconds: Double = 5, _ fits: (AudioEngineEvent) -> Bool
@@ -36,7 +36,7 @@ final class EngineBench {
         }
     }
 
-    /// Lets the real-time side work until a condition holds, looking each 5 ms; false when it never did.
+    /// Lets the real-time side run until a condition holds, checked every 5 ms; false if it never did.
     func waitUntil(seconds: Double = 5, _ condition: () -> Bool) -> Bool {
         let deadline = btcall_monotonic_nanoseconds() + Int64(seconds * 1e9)
         while !condition() {
@@ -48,15 +48,15 @@ final class EngineBench {
         return true
     }
 
-    /// The least of what up to three tries took, which end with the first within the limit: a machine that stands still does so in
-    /// one of them.
+    /// Minimum result of up to three tries, which end with the first within the limit: a machine that stalls does so in one
+    /// of them.
     func quickest(within limit: Int64, _ measure: () throws -> Int64) rethrows -> Int64 {
         var least = Int64.max
         for _ in 1...3 where least > limit { least = min(least, try measure()) }
         return least
     }
 
-    /// Drops the events that have come so far.
+    /// Drops the events so far.
     func forgetEvents() {
         events += engine.takeEvents()
         events.removeAll()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AudioEngine
 
-/// Clients that write more than anybody hears.
+/// Clients that write more than is heard.
 extension RealtimeTests {
     @Suite struct Floods {
         /// Writes messages to a packet socket until it is stopped.
@@ -50,18 +50,18 @@ extension RealtimeTests {
             usleep(500_000)
             let wakeUps = bench.engine.counters().wakeUps - before
             let ticks = Int(btcall_monotonic_nanoseconds() - start) / 10_000_000 + 1
-            // Those that it is allowed, the tick, the end of its rest; twice that for what begins and ends meanwhile.
+            // The allowed ones, the tick, the end of its rest; twice that for beginnings and ends in between.
             #expect(wakeUps <= 2 * ticks * (CallPort.mostUnasked + 2), "\(wakeUps) in \(ticks) ticks")
             let call = try #require(bench.call(1))
             #expect(call.blocksReceived + call.blocksBad > 0)
             flood.stop()
-            // What it had written is read to its end when it goes.
+            // Its data is read to the end when it leaves.
             close(ends.theirs)
             #expect(bench.wait { $0 == .callClosed(1, code: 0) } != nil)
             bench.engine.stop()
         }
 
-        @Test func `a provider that answers much at once is read at once`() throws {
+        @Test func `many answers of a provider at once are read at once`() throws {
             let bench = try EngineBench()
             bench.engine.setPrimeBlocks(16)
             let ends = packetSocketPair()
@@ -71,7 +71,7 @@ extension RealtimeTests {
             let start = btcall_monotonic_nanoseconds()
             for _ in 0..<16 { #expect(send(ends.theirs, block, block.count, 0) == 320) }
             #expect(bench.waitUntil { (bench.call(1)?.blocksReceived ?? 0) >= 16 })
-            // Without being made to wait for the next 10 ms of a provider that nobody asked.
+            // Without waiting for the next 10 ms like a provider with unsolicited messages.
             var bytes: Int32 = -1
             #expect(ioctl(ends.ours, UInt(FIONREAD), &bytes) == 0 && bytes == 0)
             #expect(btcall_monotonic_nanoseconds() - start < 1_000_000_000)
@@ -80,8 +80,7 @@ extension RealtimeTests {
             close(ends.theirs)
         }
 
-        @Test func `a socket full of tiny messages is thrown away in more than one turn, and nothing behind it`() throws
-        {
+        @Test func `a socket full of tiny messages is discarded in several turns, and later data is kept`() throws {
             let ends = packetSocketPair()
             let counters = UnsafeMutablePointer<InjectionCounters>.allocate(capacity: 1)
             counters.initialize(to: InjectionCounters())
@@ -100,7 +99,7 @@ extension RealtimeTests {
             port.forget()
             var isForgetting = port.isForgetting
             #expect(isForgetting && btcall_waiting_bytes(ends.ours) == 2 * (count - InjectionPort.mostForgotten))
-            // What is written from now on is for the next call.
+            // Data written from now on is for the next call.
             let block = [Int16](repeating: 2_000, count: 160)
             #expect(send(ends.theirs, block, 320, Int32(MSG_DONTWAIT)) == 320)
             var output = [Int16](repeating: 0, count: 160)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import AudioEngine
 
-/// What a client passes with its samples, to hold who receives it.
+/// A descriptor that a client passes with its samples to block the receiver.
 @Suite struct ForeignDescriptorTests {
-    /// A socket whose last close lasts for a day: the other end of its connection does not read.
+    /// A socket whose last close takes a day: the other end of its connection does not read.
     private struct Lingering {
         let descriptor: Int32
         private let peer: Int32
@@ -38,7 +38,7 @@ import Testing
                 setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &wait, socklen_t(MemoryLayout<linger>.size)) == 0)
         }
 
-        /// The connection is reset: whoever waits for it goes on.
+        /// The connection is reset: a blocked close continues.
         func end() {
             close(peer)
             close(listener)
@@ -56,7 +56,7 @@ import Testing
         #expect(btcall_send_descriptors(socket, block, bytes, [descriptor], 1, Int32(MSG_NOSIGNAL)) == bytes)
     }
 
-    /// A pipe whose writing end has gone with a message: at its end once the receiver has closed it.
+    /// A pipe whose writing end was sent with a message: at its end once the receiver has closed it.
     private func passPipe(over socket: Int32) throws -> Int32 {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [SOCK_SEQPACKET, SOCK_STREAM])
-    func `samples are taken up to those that bring a descriptor, which stays where it is`(
+    func `samples are read up to those that bring a descriptor, which stays where it is`(
         kind: __socket_type
     ) throws {
         let ends = try pair(kind)
@@ -79,7 +79,7 @@ import Testing
         #expect(send(ends.theirs, block, 320, 0) == 320)
         let pipe = try passPipe(over: ends.theirs)
         let receive = kind == SOCK_STREAM ? btcall_receive_part : btcall_receive_block
-        // The kernel looks one part of a stream further than it was asked for.
+        // The kernel examines one part of a stream more than requested.
         if kind == SOCK_SEQPACKET { #expect(receive(ends.ours, &block, 320) == 320) }
         #expect(receive(ends.ours, &block, 320) == -Int(EBADMSG))
         #expect(!isAtEnd(pipe, wait: 0))
@@ -89,7 +89,7 @@ import Testing
         close(ends.theirs)
     }
 
-    @Test func `a message without room is cut, and the next one is whole`() throws {
+    @Test func `a message without room is cut, and the next one is complete`() throws {
         let ends = try pair(SOCK_SEQPACKET)
         var block = [UInt8](repeating: 1, count: 400)
         #expect(send(ends.theirs, block, 400, 0) == 400)
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: [SOCK_SEQPACKET, SOCK_STREAM])
-    func `a socket full of lingering descriptors is closed at once, behind empty messages, too`(
+    func `a socket full of lingering descriptors is closed at once, also behind empty messages`(
         kind: __socket_type
     ) throws {
         let lingering = try Lingering()

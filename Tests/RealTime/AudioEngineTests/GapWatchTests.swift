@@ -3,7 +3,7 @@ import Testing
 @testable import AudioEngine
 
 struct GapWatchTests {
-    @Test func `without experience the limit is the ceiling`() {
+    @Test func `without gaps the limit is the ceiling`() {
         var watch = GapWatch()
         let limit1 = watch.limit()
         #expect(limit1 == 250_000_000)
@@ -38,7 +38,7 @@ struct GapWatchTests {
         #expect(limit4 == 60_000_000)
     }
 
-    @Test func `a fixed limit overrides what was learned`() {
+    @Test func `a fixed limit overrides the learnt one`() {
         var watch = GapWatch()
         for _ in 0..<512 { watch.record(8_000_000) }
         watch.setLimit(200_000_000)

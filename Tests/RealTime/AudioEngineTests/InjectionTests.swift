@@ -31,11 +31,11 @@ private final class Application: Sendable {
             isStream: isStream)
     }
 
-    /// Writes what a source says for so long, in blocks of 10 ms; waits as long as it takes.
+    /// Writes a source's audio for this long, in blocks of 10 ms; blocks while there is no room.
     func say(milliseconds: Int, _ source: (Int) -> Int16) {
         let frames = rate / 100
         var bytes: [UInt8] = []
-        // Made before the first is written: what is late is silence.
+        // Generated before the first write: late audio is silence.
         var blocks: [[UInt8]] = []
         for block in 0..<milliseconds / 10 {
             for frame in 0..<frames {
@@ -69,7 +69,7 @@ private final class Application: Sendable {
         }
     }
 
-    /// Nothing more is said.
+    /// Ends the audio.
     func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     /// The engine has closed its end, which it does when its events are taken.
@@ -97,7 +97,7 @@ private final class InjectionBench {
         #expect(bench.waitUntil { self.provider.blocks >= 20 })
     }
 
-    /// What the far end hears of the next so many blocks.
+    /// The far end's audio of the next blocks.
     func hear(blocks: Int) -> ArraySlice<Int16> {
         let before = provider.received.count
         #expect(bench.waitUntil { self.provider.received.count >= before + 160 * blocks })
@@ -135,7 +135,7 @@ extension RealtimeTests {
     @Suite struct Injections {
         @Test(arguments: InjectionFormat.all)
         fileprivate
-            func `S1.17 A sine that is injected at -12 dBFS is heard at -12 dBFS by the far end, from every format`(
+            func `S1.17 A sine injected at -12 dBFS is heard at -12 dBFS by the far end, from every format`(
                 format: InjectionFormat
             ) throws
         {
@@ -148,7 +148,7 @@ extension RealtimeTests {
             application.finish()
             #expect(bench.bench.wait { $0 == .injectionEnded(1) } != nil)
             #expect(application.isReleased())
-            // The last block is on its way yet.
+            // The last block is still in flight.
             _ = bench.hear(blocks: 4)
             let heard = bench.provider.received
             let loud = heard.indices.filter { abs(Int(heard[$0])) > 1_000 }
@@ -164,7 +164,7 @@ extension RealtimeTests {
             bench.stop()
         }
 
-        @Test func `S1.17 It is added to what the microphone says, and so are several`() throws {
+        @Test func `S1.17 It is mixed with the microphone, and so are several`() throws {
             let bench = try InjectionBench(microphone: tone(500, rate: 16_000))
             let first = try Application(bench.bench.engine, id: 1)
             let second = try Application(bench.bench.engine, id: 2, rate: 48_000)
@@ -177,7 +177,7 @@ extension RealtimeTests {
             bench.stop()
         }
 
-        @Test func `S1.15 With the microphone muted what applications add is still heard`() throws {
+        @Test func `S1.15 With the microphone muted applications' audio is still heard`() throws {
             let bench = try InjectionBench(microphone: tone(500, rate: 16_000))
             let application = try Application(bench.bench.engine)
             let source = tone(1_000, rate: 16_000)
@@ -187,7 +187,7 @@ extension RealtimeTests {
             let muted = bench.hear(blocks: 50).dropFirst(160 * 8)
             #expect(toneShare(muted, hertz: 1_000, rate: 16_000) > 0.999)
             #expect(toneShare(muted, hertz: 500, rate: 16_000) < 1e-4)
-            // The microphone does not slip through while one becomes the other.
+            // The microphone does not slip through while one kind of muting replaces the other.
             bench.bench.engine.setMuting(.everything)
             let closing = bench.hear(blocks: 20)
             #expect(toneShare(closing.prefix(160 * 8), hertz: 500, rate: 16_000) < 1e-3)
@@ -238,7 +238,7 @@ extension RealtimeTests {
             bench.stop()
         }
 
-        @Test func `S1.21 What comes late is silence and is counted, and it goes on`() throws {
+        @Test func `S1.21 Late audio is replaced by silence and counted, and continues`() throws {
             let bench = try InjectionBench()
             let application = try Application(bench.bench.engine)
             application.say(milliseconds: 100, tone(1_000, rate: 16_000))
@@ -267,7 +267,7 @@ extension RealtimeTests {
             bench.stop()
         }
 
-        @Test func `What has no whole block is heard, too, and is not kept for later`() throws {
+        @Test func `An incomplete block is heard as well, and not kept for later`() throws {
             let bench = try InjectionBench()
             let application = try Application(bench.bench.engine, isStream: true)
             application.write([UInt8](repeating: 0x40, count: 320 * 3 + 100))
@@ -277,7 +277,7 @@ extension RealtimeTests {
             bench.stop()
         }
 
-        @Test func `A writer of tiny messages does not keep the thread from its work`() throws {
+        @Test func `A writer of tiny messages does not delay the thread`() throws {
             let bench = try InjectionBench()
             let application = try Application(bench.bench.engine)
             let isOver = Mutex(false)
@@ -294,8 +294,7 @@ extension RealtimeTests {
             bench.stop()
         }
 
-        @Test func `While no call is active a device that ticks hears nothing of it, and the next call neither`() throws
-        {
+        @Test func `While no call is active a ticking device hears nothing of it, nor does the next call`() throws {
             let bench = try InjectionBench()
             let application = try Application(bench.bench.engine)
             bench.bench.engine.setCallActive(7, false)
@@ -311,7 +310,7 @@ extension RealtimeTests {
             bench.stop()
         }
 
-        @Test func `What one call has not heard the next one does not hear`() throws {
+        @Test func `Audio that one call has not heard is not heard by the next one`() throws {
             let bench = try InjectionBench()
             let application = try Application(bench.bench.engine)
             let block = [UInt8](repeating: 0x40, count: 320)
@@ -327,7 +326,7 @@ extension RealtimeTests {
             bench.stop()
         }
 
-        @Test func `Without a call the application waits, and its end is noticed`() throws {
+        @Test func `Without a call the application waits, and its end is detected`() throws {
             let bench = try EngineBench()
             var application: Application? = try Application(bench.engine)
             let descriptor = try #require(application?.descriptor)
@@ -345,7 +344,7 @@ extension RealtimeTests {
             bench.engine.stop()
         }
 
-        @Test func `Eight at once, not nine; the place of one that ends is free again`() throws {
+        @Test func `Eight at once, not nine; the place of an ended one is free again`() throws {
             let bench = try EngineBench()
             var applications: [Application] = []
             for id in 1...8 { applications.append(try Application(bench.engine, id: UInt32(id))) }

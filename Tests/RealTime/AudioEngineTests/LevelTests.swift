@@ -7,7 +7,7 @@ import Testing
 
 extension RealtimeTests {
     @Suite struct Levels {
-        @Test func `Levels are measured while somebody asks, each way its own`() throws {
+        @Test func `Levels are measured on request, separately for each direction`() throws {
             let bench = try EngineBench()
             #expect(bench.engine.levels() == nil)
             let headset = try bench.makeHeadset(
@@ -33,7 +33,7 @@ extension RealtimeTests {
 }
 
 struct EngineLevelsTests {
-    @Test func `Decibels are below full scale, and digital silence is the least`() {
+    @Test func `Decibels are below full scale, and digital silence is the minimum`() {
         let silence = EngineLevels.Level(peak: 0, power: 0)
         #expect(silence.peak == -96 && silence.rms == -96)
         let loudest = EngineLevels.Level(peak: 32_768, power: 1 << 30)

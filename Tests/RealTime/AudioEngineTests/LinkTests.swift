@@ -5,7 +5,7 @@ import Testing
 
 @testable import AudioEngine
 
-/// Where a consecutive count from 1 is interrupted, from its first non-zero sample on.
+/// Interruptions of a consecutive count from 1, from its first non-zero sample on.
 private func interruptions(_ samples: [Int16]) -> [String] {
     let heard = samples.drop { $0 == 0 }
     return zip(heard, heard.dropFirst()).compactMap { before, after in
@@ -13,7 +13,7 @@ private func interruptions(_ samples: [Int16]) -> [String] {
     }
 }
 
-/// 1, 2, … 16000, 1, …: each sample tells its place.
+/// 1, 2, … 16000, 1, …: each sample gives its position.
 private let counter: @Sendable (Int) -> Int16 = { Int16($0 % 16_000 + 1) }
 
 extension RealtimeTests {
@@ -122,7 +122,7 @@ extension RealtimeTests {
             #expect(call?.blocksDropped == 0)
         }
 
-        @Test func `a burst of 150 ms waits for the provider's answers instead of filling in noise`() throws {
+        @Test func `after a burst of 150 ms the clock waits for the provider instead of adding noise`() throws {
             let bench = try EngineBench { $0.fallbackAfter = .milliseconds(300) }
             let headset = try bench.makeHeadset(
                 1, .pcm(rate: 16_000), .pcm16(rate: 16_000), packetBytes: 240, source: counter)
@@ -143,7 +143,7 @@ extension RealtimeTests {
             #expect(call?.blocksDropped == 0)
         }
 
-        @Test func `a silent link is reported at its limit, the call stays clocked, and late packets are balanced`()
+        @Test func `a silent link is reported at its limit, the call stays clocked, and late packets are offset`()
             throws
         {
             let bench = try EngineBench()
@@ -162,9 +162,9 @@ extension RealtimeTests {
                 Issue.record("no linkSilent")
                 return
             }
-            // Exactly when is in LinkPortTests; how much later this thread hears of it is the machine's affair.
+            // LinkPortTests tests the exact time; this thread's delay depends on the machine.
             #expect((120...(after + 20)).contains(Int64(milliseconds)))
-            // The timer has taken over: the call goes on.
+            // The timer has taken over: the call continues.
             let blocks = provider.blocks
             #expect(bench.waitUntil(seconds: 1) { provider.blocks >= blocks + 20 })
             headset.peer.resume()
@@ -181,7 +181,7 @@ extension RealtimeTests {
             #expect((counted?.packetsSent ?? 0) <= (counted?.packetsReceived ?? 0) + (counted?.packetsByTimer ?? 0))
         }
 
-        @Test func `packets that come after all are not answered twice`() throws {
+        @Test func `late packets are not answered twice`() throws {
             let bench = try EngineBench()
             let headset = try bench.makeHeadset(
                 1, .pcm(rate: 16_000), .pcm16(rate: 16_000), packetBytes: 240, source: counter)
@@ -189,7 +189,7 @@ extension RealtimeTests {
             #expect(bench.wait { isRouted($0, 1) } != nil)
             let provider = try bench.makeCall(7, rate: 16_000, source: counter)
             #expect(bench.waitUntil { provider.blocks >= 50 })
-            // 300 ms late: the timer stands in from 50 ms on.
+            // 300 ms late: the timer replaces packets after 50 ms.
             headset.peer.stall(packets: 40)
             #expect(bench.waitUntil { provider.blocks >= 120 })
             let counted = bench.terminal(1)
@@ -199,12 +199,13 @@ extension RealtimeTests {
             close(headset.descriptor)
             let byTimer = counted?.packetsByTimer ?? 0
             #expect(byTimer >= 5)
-            // All but perhaps some that a burst which the machine interrupts has as time of their own: exactly in LinkPortTests.
+            // All except perhaps some that count as their own time in an interrupted burst: LinkPortTests tests that
+            // exactly.
             #expect((counted?.packetsBalanced ?? 0) >= byTimer - 3)
             #expect(abs((counted?.packetsSent ?? 0) - (counted?.packetsReceived ?? 0)) <= 3)
         }
 
-        @Test func `a link that is closed by its peer fails, and is given back when it is removed`() throws {
+        @Test func `a link closed by its peer fails, and is released when it is removed`() throws {
             let bench = try EngineBench()
             let headset = try bench.makeHeadset(1, .cvsd, .cvsd, packetBytes: 48, source: { _ in 0 })
             bench.engine.route(to: 1)
@@ -232,7 +233,7 @@ extension RealtimeTests {
     }
 }
 
-/// A cut to this terminal was made.
+/// The switch to this terminal was made.
 func isRouted(_ event: AudioEngineEvent, _ id: UInt32?) -> Bool {
     if case .routed(let terminal, _) = event { terminal == id } else { false }
 }

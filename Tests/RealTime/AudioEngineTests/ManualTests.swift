@@ -5,7 +5,7 @@ import Testing
 
 @testable import AudioEngine
 
-/// Every sample says which it is, from 1 on: good for 187 blocks of 10 ms at 16 kHz.
+/// Every sample contains its number, from 1 on: enough for 187 blocks of 10 ms at 16 kHz.
 private func numbered(_ sample: Int) -> Int16 { Int16(sample % 30_000 + 1) }
 
 /// An application in place of a device.
@@ -36,7 +36,7 @@ private final class Renderer {
         }
     }
 
-    /// Takes what there is to hear.
+    /// Reads the waiting audio.
     func listen() {
         var block = [Int16](repeating: 0, count: 160)
         while recv(downlink, &block, 320, Int32(MSG_DONTWAIT)) == 320 { heard.append(block) }
@@ -69,7 +69,7 @@ extension RealtimeTests {
             renderer.say(blocks: 100)
             #expect(bench.waitUntil { self.counted(bench).blocksTaken >= 100 })
             let missing = counted(bench).blocksMissing
-            // It goes on without: nobody waits for the application.
+            // It continues without the application.
             #expect(bench.waitUntil { self.counted(bench).blocksMissing >= missing + 30 })
             let position = provider.blocks
             #expect(bench.waitUntil { provider.blocks >= position + 30 })
@@ -78,7 +78,7 @@ extension RealtimeTests {
             #expect(heard[..<first].allSatisfy { $0 == 0 })
             #expect(Array(heard[first..<first + 16_000]) == (0..<16_000).map(numbered))
             #expect(heard[(first + 16_000)...].allSatisfy { $0 == 0 })
-            // And takes it up again as if nothing had been.
+            // And resumes with it.
             renderer.say(blocks: 3)
             #expect(bench.waitUntil { self.counted(bench).blocksTaken >= 103 })
             #expect(bench.engine.counters().terminals.isEmpty)
@@ -86,7 +86,7 @@ extension RealtimeTests {
             bench.engine.stop()
         }
 
-        @Test func `S1.22 What the calls say comes to the application sample for sample`() throws {
+        @Test func `S1.22 The application receives the calls' audio sample for sample`() throws {
             let bench = try EngineBench()
             let renderer = try Renderer(bench.engine)
             let provider = try bench.makeCall(7, rate: 16_000, source: numbered)
@@ -98,7 +98,7 @@ extension RealtimeTests {
             let call = try #require(bench.call(7))
             provider.stop()
             bench.engine.stop()
-            // A block that came too late is noise, one that came too many is left out; both are counted.
+            // A late block is noise, a surplus one is dropped; both are counted.
             let exact = renderer.heard.filter { block in
                 block.indices.allSatisfy { block[$0] == numbered(Int(block[0]) - 1 + $0) }
             }
@@ -142,7 +142,7 @@ extension RealtimeTests {
         }
 
         @Test(arguments: [Muting.microphone, .everything])
-        func `Muting takes what is written from the far end`(muting: Muting) throws {
+        func `Muting removes the written audio from the far end`(muting: Muting) throws {
             let bench = try EngineBench()
             let renderer = try Renderer(bench.engine)
             let provider = try bench.makeCall(7, rate: 16_000, source: { _ in 0 })
@@ -157,11 +157,11 @@ extension RealtimeTests {
             bench.engine.stop()
         }
 
-        @Test func `An application that does not read loses blocks, which are counted, and the call goes on`() throws {
+        @Test func `An application that does not read loses blocks, which are counted; the call continues`() throws {
             let bench = try EngineBench()
             let renderer = try Renderer(bench.engine)
             var size: Int32 = 4_096
-            // The room is the daemon's to give; here it is the reader's.
+            // The daemon limits the room; here the reader does.
             _ = setsockopt(renderer.downlink, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
             let provider = try bench.makeCall(7, rate: 16_000, source: numbered)
             #expect(bench.waitUntil(seconds: 20) { self.counted(bench).blocksDropped >= 20 })
@@ -173,7 +173,7 @@ extension RealtimeTests {
         }
 
         @Test(arguments: [true, false], [true, false])
-        func `Closing either descriptor ends it, in a call when everything has been said`(
+        func `Closing either descriptor ends it, during a call when all its audio has been played`(
             isUplink: Bool, hasCall: Bool
         ) throws {
             let bench = try EngineBench()
@@ -200,7 +200,7 @@ extension RealtimeTests {
             bench.engine.stop()
         }
 
-        @Test func `It begins when the device before it has faded out, and a device takes the call back`() throws {
+        @Test func `It begins when the previous device has faded out, and a device takes the call back`() throws {
             let bench = try EngineBench()
             let headset = try bench.makeHeadset(
                 1, .pcm(rate: 16_000), .pcm16(rate: 16_000), packetBytes: 320, source: tone(500, rate: 16_000))

@@ -4,7 +4,7 @@ import Testing
 @testable import AudioEngine
 
 struct MessageQueueTests {
-    /// What a command says that was put in here.
+    /// Content of a command put in here.
     private func blocks(_ command: Command?) -> Int? {
         guard case .setPrimeBlocks(let blocks) = command else { return nil }
         return blocks
@@ -52,7 +52,7 @@ struct MessageQueueTests {
         _ = thread
     }
 
-    @Test func `an event arrives with all that it carries`() throws {
+    @Test func `an event arrives with all its contents`() throws {
         let queue = MessageQueue<Event>(capacity: 2)
         let storage = VoicePointer.allocate(capacity: 1)
         defer { storage.deallocate() }

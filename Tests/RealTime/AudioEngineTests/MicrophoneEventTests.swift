@@ -5,11 +5,11 @@ import Testing
 @testable import AudioEngine
 
 struct MicrophoneEventTests {
-    @Test func `that the microphone is not heard any more is told as soon as there is room for events`() throws {
+    @Test func `the end of a live microphone is reported as soon as there is room for events`() throws {
         let commands = UnsafeMutablePointer<MessageQueue<Command>>.allocate(capacity: 1)
         commands.initialize(to: MessageQueue(capacity: 16))
         let events = UnsafeMutablePointer<MessageQueue<Event>>.allocate(capacity: 1)
-        // One event fits beside what is kept for those with storage.
+        // One event fits beside the space reserved for those with storage.
         events.initialize(to: MessageQueue(capacity: 64))
         let counters = UnsafeMutablePointer<ThreadCounters>.allocate(capacity: 1)
         counters.initialize(to: ThreadCounters())
@@ -35,7 +35,7 @@ struct MicrophoneEventTests {
         #expect(isFilled)
         thread.pointee.noteMicrophone()
         try #require(isLive())
-        // It comes back by itself, though nothing else is to be done.
+        // The report follows without any other work to do.
         thread.pointee.step()
         #expect(isLive())
         #expect(take() == .injectionEnded(1))

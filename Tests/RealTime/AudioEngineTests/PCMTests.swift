@@ -7,14 +7,14 @@ import Testing
 @testable import AudioEngine
 
 extension PCMMemory {
-    /// As its client has it.
+    /// The client's view.
     fileprivate func makeRing() throws -> PCMRing {
         try #require(
             PCMRing(descriptor, bytes: bytes, samplesOffset: Self.samplesOffset, bufferFrames: bufferFrames))
     }
 }
 
-/// How many wake-ups the client finds.
+/// Number of wake-ups that the client receives.
 private func wakeUps(_ memory: PCMMemory) -> Int {
     var count = 0
     var message: UInt64 = 0
@@ -30,7 +30,7 @@ private func makeMemory(isCapture: Bool = false, rate: Int = 16_000) throws -> P
     @Test(
         arguments: [8_000, 16_000, 24_000, 32_000, 44_100, 48_000],
         [SampleLayout(.s16), SampleLayout(.s16, channels: 2), SampleLayout(.f32), SampleLayout(.f32, channels: 2)])
-    func `what a program plays and records is the same in every format, over the end of the ring and on`(
+    func `a program's playback and recording are the same in every format, across the end of the ring`(
         rate: Int, layout: SampleLayout
     ) throws {
         // No whole number of blocks, so that they straddle the end.
@@ -66,7 +66,7 @@ private func makeMemory(isCapture: Bool = false, rate: Int = 16_000) throws -> P
         #expect(abs(Int(heard.dropFirst(1_600).max() ?? 0) - 8_000) < 200)
     }
 
-    @Test func `what is not there is silence and counted, and the time goes on`() throws {
+    @Test func `missing audio is silence and counted, and the time advances`() throws {
         let memory = try makeMemory()
         var port = PCMPort(id: 1, memory, busRate: 16_000)
         var block = [Int16](repeating: 1, count: 160)
@@ -81,7 +81,7 @@ private func makeMemory(isCapture: Bool = false, rate: Int = 16_000) throws -> P
         #expect(memory.ring.pointee.missing == 280)
     }
 
-    @Test func `whoever is the clock is said each time that it changes`() throws {
+    @Test func `every change of the clock's owner is reported`() throws {
         let memory = try makeMemory()
         var port = PCMPort(id: 1, memory, busRate: 16_000)
         #expect(memory.ring.pointee.engagement == 0)
@@ -95,7 +95,7 @@ private func makeMemory(isCapture: Bool = false, rate: Int = 16_000) throws -> P
         #expect(wakeUps(memory) == 1)
     }
 
-    @Test func `a client that makes its end a blocking one and reads nothing delays nobody`() throws {
+    @Test func `a client that makes its end blocking and does not read delays nothing`() throws {
         let memory = try makeMemory()
         var port = PCMPort(id: 1, memory, busRate: 16_000)
         let flags = fcntl(memory.clientWakeDescriptor, F_GETFL)
@@ -127,7 +127,7 @@ private func makeMemory(isCapture: Bool = false, rate: Int = 16_000) throws -> P
     }
 
     @Test(arguments: [(22_050, 1, 2_205), (16_000, 3, 1_600), (16_000, 1, 319)])
-    func `a stream that the thread could not serve is not made`(rate: Int, channels: Int, frames: Int) {
+    func `a stream that the thread could not serve is not created`(rate: Int, channels: Int, frames: Int) {
         #expect(throws: AudioEngineError.unsupportedFormat(rate: rate, channels: channels)) {
             try PCMMemory(
                 rate: rate, layout: SampleLayout(.s16, channels: channels), bufferFrames: frames, isCapture: false)
@@ -135,7 +135,7 @@ private func makeMemory(isCapture: Bool = false, rate: Int = 16_000) throws -> P
     }
 }
 
-/// A headset that says 700 Hz, and streams of the PCM.
+/// A headset that sends 700 Hz, and streams of the PCM.
 private final class PCMBench {
     let bench: EngineBench
     let headset: (peer: PacedPeer, descriptor: Int32)
@@ -150,7 +150,7 @@ private final class PCMBench {
 
     var engine: AudioEngine { bench.engine }
 
-    /// What the headset hears of the next so many blocks.
+    /// The headset's audio of the next blocks.
     func hear(blocks: Int) -> ArraySlice<Int16> {
         let before = headset.peer.received.count
         #expect(bench.waitUntil { self.headset.peer.received.count >= before + 160 * blocks })
@@ -166,7 +166,7 @@ private final class PCMBench {
 
 extension RealtimeTests {
     @Suite struct PCMs {
-        @Test func `all that is played is heard together, and all who record hear the person`() throws {
+        @Test func `all playback is mixed, and all recorders hear the user`() throws {
             let box = try PCMBench()
             defer { box.stop() }
             let memories = try [
@@ -191,7 +191,7 @@ extension RealtimeTests {
             #expect(box.bench.waitUntil { rings.allSatisfy { $0.latency < 48_000 / 5 } && rings[1].latency > 0 })
         }
 
-        @Test func `the thread is the clock of a call's streams, with a device and without, and of no others`() throws {
+        @Test func `the thread clocks a call's streams, with a device and without, and no others`() throws {
             let bench = try EngineBench()
             defer { bench.engine.stop() }
             let (playback, capture) = (try makeMemory(), try makeMemory(isCapture: true))
@@ -215,7 +215,7 @@ extension RealtimeTests {
             #expect(rings[0].hardware == left && rings[1].isEngaged)
         }
 
-        @Test func `the streams of a call go the ways that the call goes`() throws {
+        @Test func `the streams of a call follow the call's directions`() throws {
             let box = try PCMBench()
             defer { box.stop() }
             let memories = try [makeMemory(), makeMemory(isCapture: true)]
@@ -236,13 +236,12 @@ extension RealtimeTests {
             _ = box.hear(blocks: 30)
             #expect(toneShare(box.hear(blocks: 50), hertz: 500, rate: 16_000) > 0.99)
             #expect(rings[1].recorded.suffix(1_600).allSatisfy { $0 == 0 })
-            // The next call goes both ways.
+            // The next call has both directions.
             box.engine.setPCMCall(8)
             #expect(box.bench.wait { $0 == .microphoneLive(true) } != nil)
         }
 
-        @Test func `what is shared with a client is given back when its stream ends, and when the engine does`() throws
-        {
+        @Test func `shared memory is released when its stream ends, and when the engine does`() throws {
             let bench = try EngineBench()
             weak var first: PCMMemory?
             weak var second: PCMMemory?
@@ -263,7 +262,7 @@ extension RealtimeTests {
             #expect(second == nil)
         }
 
-        @Test func `a stream that pages is heard with the calls, and is its own clock where nobody hears it`() throws {
+        @Test func `a paging stream is heard with the calls, and clocks itself where it is not heard`() throws {
             let box = try PCMBench()
             defer { box.stop() }
             let memory = try makeMemory()
@@ -297,7 +296,7 @@ extension RealtimeTests {
             #expect(toneShare(box.hear(blocks: 50), hertz: 500, rate: 16_000) > 0.99)
         }
 
-        @Test func `a number that runs is refused, and so is a stream too many`() throws {
+        @Test func `a number in use is refused, and so is a stream too many`() throws {
             let bench = try EngineBench()
             defer { bench.engine.stop() }
             let memory = try makeMemory()

@@ -18,7 +18,7 @@ struct PathFormatTests {
     }
 
     @Test(arguments: cardFormats)
-    func `S1.23 a card of any rate, sample format and number of channels plays what it is given`(
+    func `S1.23 a card of any rate, sample format and number of channels plays its audio correctly`(
         rate: Int, layout: SampleLayout
     ) throws {
         let card = try SimulatedCard(SND_PCM_STREAM_PLAYBACK, rate: rate, layout: layout)
@@ -66,7 +66,7 @@ struct PathFormatTests {
     }
 
     @Test(arguments: SampleFormat.allCases)
-    func `the first queue is silence in every format, also where its frames are odd`(format: SampleFormat) throws {
+    func `the first queue is silence in every format, also with an odd number of frames`(format: SampleFormat) throws {
         let card = try SimulatedCard(SND_PCM_STREAM_PLAYBACK, rate: 44_100, layout: SampleLayout(format))
         var bytes: [UInt8] = []
         card.onPlayed = { stream, frames in
@@ -76,7 +76,7 @@ struct PathFormatTests {
         let bench = PathBench(playback: card, queueMilliseconds: 45)
         #expect(bench.start(now: 0) == 0)
         #expect(bytes.count == 1_984 * format.bytes && bytes.allSatisfy { $0 == 0 })
-        // What has been played does not come back after a new start.
+        // Played audio does not return after a restart.
         card.now = 10_000_000
         #expect(bench.play([Int16](repeating: 12_345, count: 160), now: card.now) == 0)
         bench.path.pointee.stop()

@@ -35,7 +35,7 @@ private enum Library {
 
 extension RealtimeTests {
     @Suite struct Paths {
-        @Test func `a device that is no clock is clocked by the timer and cannot take the processor`() throws {
+        @Test func `a device that is no clock is clocked by the timer and cannot occupy the processor`() throws {
             let bench = try EngineBench()
             let playback = try #require(Library.open("null", 0))
             let capture = try #require(Library.open("null", 1))
@@ -49,7 +49,7 @@ extension RealtimeTests {
                 #expect(bench.waitUntil { provider.blocks >= blocks + 100 })
                 return (btcall_monotonic_nanoseconds() - start) / 1_000_000
             }
-            // What was captured before it was noticed is worth a few hundred milliseconds.
+            // The audio captured before detection amounts to a few hundred milliseconds.
             #expect((300...1_100).contains(elapsed))
             #expect(bench.engine.counters().wakeUps < 2_000)
             bench.engine.removeTerminal(1)
@@ -83,7 +83,7 @@ extension RealtimeTests {
         }
 
         @Test(arguments: [0, 1])
-        func `a path with one direction works without numbers for the other, and loses nothing`(stream: Int32) throws {
+        func `a path with one direction works without values for the other, and loses nothing`(stream: Int32) throws {
             let bench = try EngineBench()
             let pcm = try #require(Library.open("null", stream))
             var path = ALSAPath()
@@ -114,7 +114,7 @@ extension RealtimeTests {
         }
 
         @Test(arguments: [false, true])
-        func `a card that follows a dead headset begins with what that one did not play any more`(closes: Bool) throws {
+        func `a card that replaces a dead headset begins with audio that it did not play`(closes: Bool) throws {
             let file = FileManager.default.temporaryDirectory.appendingPathComponent("btcall-\(UUID()).raw").path
             defer { try? FileManager.default.removeItem(atPath: file) }
             let bench = try EngineBench()
@@ -130,7 +130,7 @@ extension RealtimeTests {
                 headset.peer.stop()
                 #expect(bench.wait { if case .terminalFailed(1, _) = $0 { true } else { false } } != nil)
                 let blocks = provider.blocks
-                // The call goes on meanwhile, and nothing that it says is dropped before the oldest.
+                // The call continues meanwhile, and nothing newer is dropped before the oldest audio.
                 #expect(bench.waitUntil { provider.blocks >= blocks + 15 })
             } else {
                 headset.peer.pause()
@@ -149,7 +149,7 @@ extension RealtimeTests {
             Library.close(playback)
             let data = try Data(contentsOf: URL(fileURLWithPath: file))
             let samples = data.withUnsafeBytes { Array($0.bindMemory(to: Int16.self)) }
-            // 50 ms of queue come before the first block; all of it sounds, and what follows goes on from there.
+            // 50 ms of queue precede the first block; all of it is heard, and the following audio continues it.
             let silent = samples.prefix { abs($0) < 100 }.count
             #expect(silent < 480)
             let steps = heardSteps(samples[...], rate: 48_000)
@@ -157,7 +157,7 @@ extension RealtimeTests {
             #expect(jumps(steps) == [], "\(steps.map { "\($0.step):\($0.milliseconds)" })")
         }
 
-        @Test func `a card that comes after an orderly end does not begin with what was heard before`() throws {
+        @Test func `a card that is routed after an orderly end does not begin with earlier audio`() throws {
             let file = FileManager.default.temporaryDirectory.appendingPathComponent("btcall-\(UUID()).raw").path
             defer { try? FileManager.default.removeItem(atPath: file) }
             let bench = try EngineBench()

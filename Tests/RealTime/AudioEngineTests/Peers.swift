@@ -10,7 +10,7 @@ func packetSocketPair() -> (ours: Int32, theirs: Int32) {
     return (ends[0], ends[1])
 }
 
-/// Runs a body on a thread that is as urgent as a radio, where that is allowed.
+/// Runs a body on a thread with a radio's priority, where that is allowed.
 func startThread(_ body: @escaping @Sendable () -> Void) -> Thread {
     let thread = Thread {
         var parameter = sched_param(sched_priority: 10)
@@ -21,7 +21,7 @@ func startThread(_ body: @escaping @Sendable () -> Void) -> Thread {
     return thread
 }
 
-/// A headset, or a simulated sound card: sends a packet each period and keeps what it gets.
+/// A headset, or a simulated sound card: sends a packet each period and stores the received ones.
 final class PacedPeer: @unchecked Sendable {
     private struct State {
         var received: [Int16] = []
@@ -29,7 +29,7 @@ final class PacedPeer: @unchecked Sendable {
         var packetsSent = 0
         var isPaused = false
         var isStopped = false
-        /// Packets to hold back, which then go out at once.
+        /// Packets to hold back, which are then sent at once.
         var stall = 0
         var failures = 0
     }
@@ -41,7 +41,7 @@ final class PacedPeer: @unchecked Sendable {
     private let ended = DispatchSemaphore(value: 0)
     private let source: @Sendable (Int) -> Int16
 
-    /// - Parameter source: the sample with this number, counted from 0, at the link's rate.
+    /// - Parameter source: returns the sample with this number, counted from 0, at the link's rate.
     init(_ descriptor: Int32, _ format: LinkFormat, packetBytes: Int, source: @escaping @Sendable (Int) -> Int16) {
         self.descriptor = descriptor
         self.format = format
@@ -118,7 +118,7 @@ final class PacedPeer: @unchecked Sendable {
         while true {
             let count = btcall_receive_block(descriptor, bytes, 4_096)
             if count <= 0 {
-                // The other end is gone: nothing more will come, so wait for the period instead of spinning.
+                // The other end is gone, so nothing more arrives: wait for the period instead of spinning.
                 if count == 0 { usleep(1_000) }
                 return
             }
@@ -145,7 +145,7 @@ final class Provider: @unchecked Sendable {
     private let ended = DispatchSemaphore(value: 0)
     private let source: @Sendable (Int) -> Int16
 
-    /// - Parameter source: the sample with this number, counted from 0, at the call's rate.
+    /// - Parameter source: returns the sample with this number, counted from 0, at the call's rate.
     init(_ descriptor: Int32, rate: Int, source: @escaping @Sendable (Int) -> Int16) {
         self.descriptor = descriptor
         blockFrames = rate / 100

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AudioEngine
 
-/// A headset with a call whose far end says a tone of 1000 Hz.
+/// A headset with a call whose far end sends a tone of 1000 Hz.
 private final class PlaybackBench {
     let bench: EngineBench
     let provider: Provider
@@ -23,7 +23,7 @@ private final class PlaybackBench {
 
     var engine: AudioEngine { bench.engine }
 
-    /// What the headset hears of the next so many blocks.
+    /// The headset's audio of the next blocks.
     func hear(blocks: Int) -> ArraySlice<Int16> {
         let before = headset.peer.received.count
         #expect(bench.waitUntil { self.headset.peer.received.count >= before + 160 * blocks })
@@ -47,7 +47,7 @@ private func isEnded(_ event: AudioEngineEvent, _ id: UInt32) -> Bool { event ==
 
 extension RealtimeTests {
     @Suite struct Playbacks {
-        @Test func `a tone is heard with the call by the person, and never by the far end`() throws {
+        @Test func `a tone is heard with the call by the user, and never by the far end`() throws {
             let box = try PlaybackBench()
             defer { box.stop() }
             try box.engine.addPlayback(
@@ -64,13 +64,13 @@ extension RealtimeTests {
             #expect(toneShare(box.hear(blocks: 50), hertz: 1_000, rate: 16_000) > 0.99)
         }
 
-        @Test func `the far end is lowered while an announcement is heard, and is as before after it`() throws {
+        @Test func `the far end is lowered during an announcement, and restored after it`() throws {
             let box = try PlaybackBench()
             defer { box.stop() }
             let before = box.amplitude(box.hear(blocks: 10))
             var manner = PlaybackManner()
             manner.duckGain = 0.25
-            // Silence shows what is left of the far end.
+            // Silence shows the far end's remaining level.
             try box.engine.addPlayback(
                 1, .samples([Int16](repeating: 0, count: 16_000), loops: false), manner, at: .routed)
             _ = box.hear(blocks: 30)
@@ -85,7 +85,7 @@ extension RealtimeTests {
             #expect(steepest < 3_250)
         }
 
-        @Test func `a higher priority silences a lower one, which goes on in time; equal ones are mixed`() throws {
+        @Test func `a higher priority silences a lower one, which continues in time; equal ones are mixed`() throws {
             let box = try PlaybackBench(farEnd: { _ in 0 })
             defer { box.stop() }
             func play(_ id: UInt32, _ hertz: Int, priority: Int, isMixable: Bool = true) throws {
@@ -115,7 +115,7 @@ extension RealtimeTests {
             #expect(share(1_100, box.hear(blocks: 20)) > 0.99)
         }
 
-        @Test func `what stands in for the other party ends when that is heard itself`() throws {
+        @Test func `a stand-in for the remote party's audio ends when that is heard`() throws {
             let isTalking = Flag()
             let speech = tone(1_000, rate: 16_000)
             let box = try PlaybackBench(farEnd: { isTalking.isSet ? speech($0) : 0 })
@@ -131,7 +131,7 @@ extension RealtimeTests {
             #expect(toneShare(box.hear(blocks: 20), hertz: 1_000, rate: 16_000) > 0.99)
         }
 
-        @Test func `a terminal that plays alone has its own clock, and is heard by nobody else`() throws {
+        @Test func `a terminal that plays alone has its own clock, and no other terminal hears it`() throws {
             let box = try PlaybackBench()
             defer { box.stop() }
             let ends = packetSocketPair()
@@ -154,7 +154,7 @@ extension RealtimeTests {
             close(ends.ours)
         }
 
-        @Test func `what nobody can hear is over as soon as it is ended, or its program is gone`() throws {
+        @Test func `an inaudible playback ends at once when it is ended, or when its program is gone`() throws {
             let bench = try EngineBench()
             defer { bench.engine.stop() }
             try bench.engine.addPlayback(1, .tone(ToneSpecification([425])), PlaybackManner(), at: .nowhere)
@@ -169,7 +169,7 @@ extension RealtimeTests {
             for id in UInt32(1)...3 { #expect(bench.waitUntil { !bench.engine.playbacks.keys.contains(id) }) }
         }
 
-        @Test func `what an application plays is heard, and its end closes the socket`() throws {
+        @Test func `an application's playback is heard, and its end closes the socket`() throws {
             let box = try PlaybackBench(farEnd: { _ in 0 })
             defer { box.stop() }
             let ends = packetSocketPair()
@@ -191,7 +191,7 @@ extension RealtimeTests {
             close(ends.theirs)
         }
 
-        @Test func `a seventeenth is refused, and so is a number that is taken`() throws {
+        @Test func `a seventeenth is refused, and so is a number in use`() throws {
             let bench = try EngineBench()
             defer { bench.engine.stop() }
             for id in UInt32(1)...16 {

@@ -15,10 +15,10 @@ import Testing
         return terminal.quality
     }
 
-    @Test func `nothing counted is nothing lost`() {
+    @Test func `no counts give no loss`() {
         #expect(terminal(isLink: true, rate: 16_000) { _ in } == LinkQuality())
         #expect(terminal(isLink: false, rate: 48_000) { _ in } == LinkQuality())
-        // Of a terminal whose rate is not known no time comes.
+        // A terminal without a known rate gives no time.
         #expect(terminal(isLink: false, rate: 0) { $0.underrunFrames = 480 } == LinkQuality())
     }
 
@@ -42,7 +42,7 @@ import Testing
         #expect(quality.concealed == .milliseconds(15))
     }
 
-    @Test func `what the timer stood in for is concealed, and lost unless it came later`() {
+    @Test func `audio replaced by the timer is concealed, and lost unless it came later`() {
         let quality = terminal(isLink: true, rate: 8_000) {
             $0.packetsByTimer = 10
             $0.packetsBalanced = 4
@@ -54,7 +54,7 @@ import Testing
         #expect(quality.gaps == 1)
     }
 
-    @Test func `of a sound card xruns, drift and what did not get through count`() {
+    @Test func `of a sound card xruns, drift and dropped audio count`() {
         let quality = terminal(isLink: false, rate: 48_000) {
             $0.playbackXruns = 2
             $0.captureXruns = 1
@@ -70,14 +70,14 @@ import Testing
 
 extension RealtimeTests {
     @Suite struct Jitter {
-        @Test func `the deviation of the times between packets is summed up`() throws {
+        @Test func `the deviations of the packet intervals are added up`() throws {
             let bench = try EngineBench()
             let headset = try bench.makeHeadset(1, .mSBC, .mSBC, packetBytes: 60, source: tone(1_000, rate: 16_000))
             #expect(bench.waitUntil { (bench.terminal(1)?.packetsReceived ?? 0) >= 20 })
             let before = try #require(bench.terminal(1)).quality
-            // Five are held back and come with the sixth: a gap of six periods, then five of none.
+            // Five are held back and arrive with the sixth: a gap of six periods, then five of none.
             headset.peer.stall(packets: 5)
-            // All but the first packet, and but those that end a silence, once the numbers are of the same moment.
+            // All except the first packet and those that end a silence, once the counters are of the same moment.
             var counted = try #require(bench.terminal(1))
             #expect(
                 bench.waitUntil {

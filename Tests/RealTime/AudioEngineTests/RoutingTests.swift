@@ -53,7 +53,7 @@ extension RealtimeTests {
             #expect(abs(total - steps) <= 12)
         }
 
-        @Test func `a device that is removed while its successor is waited for leaves the call to that`() throws {
+        @Test func `a device removed while its successor is pending leaves the call to the successor`() throws {
             let bench = try EngineBench()
             let first = try bench.makeHeadset(
                 1, .pcm(rate: 16_000), .pcm16(rate: 16_000), packetBytes: 320, source: { _ in 0 })
@@ -83,7 +83,7 @@ extension RealtimeTests {
                 2, .pcm(rate: 16_000), .pcm16(rate: 16_000), packetBytes: 320, source: { _ in 0 })
             bench.engine.route(to: 1)
             #expect(bench.wait { isRouted($0, 1) } != nil)
-            // A staircase: the value tells the block.
+            // A staircase: the value gives the block.
             let provider = try bench.makeCall(7, rate: 16_000) { Int16(($0 / 160 + 1) * 20) }
             #expect(bench.waitUntil { provider.blocks >= 60 })
             bench.engine.route(to: 2)
@@ -98,11 +98,12 @@ extension RealtimeTests {
             close(first.descriptor)
             close(second.descriptor)
 
-            // Stairs at full height; the faded ones are lower.
+            // Full-height stairs; the faded ones are lower.
             let oldHighest = old.max() ?? 0
             let newSteps = new.filter { $0 > oldHighest }
             let lowestNew = newSteps.min() ?? 0
-            // The old one ends in the middle of the fade's first block at the latest; the new one is whole from the third.
+            // The old one ends in the middle of the fade's first block at the latest; the new one is complete from the
+            // third.
             #expect(Int(lowestNew) - Int(oldHighest) <= 3 * 20)
             #expect(oldHighest >= 20 * 50)
             for value in stride(from: Int(oldHighest) / 20 * 20 + 60, to: Int(new.max() ?? 0) - 20, by: 20) {
@@ -126,7 +127,7 @@ extension RealtimeTests {
             let counted = bench.call(7)
             #expect(counted?.blocksMissing == 0)
             #expect(counted?.blocksDropped == 0)
-            // As many as were asked for first: more would delay the first device for the whole call.
+            // As many as were requested first: more would delay the first device for the whole call.
             #expect((counted?.blocksQueued ?? 99) <= 5)
             provider.stop()
             #expect(bench.wait { $0 == .callClosed(7, code: 0) } != nil)
@@ -152,7 +153,7 @@ extension RealtimeTests {
                 return
             }
             let elapsed = (btcall_monotonic_nanoseconds() - paused) / 1_000
-            // The last packet may have come up to two before the pause.
+            // The last packet may have arrived up to two before the pause.
             #expect((90_000...elapsed + 20_000).contains(Int64(gap)))
             #expect(bench.waitUntil { card.peer.packetsReceived > 50 })
             headset.peer.stop()
@@ -163,7 +164,7 @@ extension RealtimeTests {
             close(card.descriptor)
         }
 
-        @Test func `a device that dies just after the cut does not keep the one before it`() throws {
+        @Test func `a device that dies just after the switch does not keep the previous one`() throws {
             let bench = try EngineBench()
             let card = try bench.makeHeadset(
                 1, .pcm(rate: 48_000), .pcm16(rate: 48_000), packetBytes: 960, source: { _ in 0 })

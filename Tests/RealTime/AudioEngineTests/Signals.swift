@@ -1,11 +1,11 @@
 import Foundation
 
-/// A tone of this many hertz; the amplitude is that of 16 bit.
+/// A tone of this many hertz, with an amplitude in 16 bit.
 func tone(_ hertz: Double, rate: Int, amplitude: Double = 8_000) -> @Sendable (Int) -> Int16 {
     { Int16(amplitude * sin(2 * .pi * hertz * Double($0) / Double(rate))) }
 }
 
-/// Every 20 ms another tone out of eight, so that a piece that is lost or played twice shows.
+/// Another tone out of eight every 20 ms, so that a lost or repeated piece is detected.
 func countedTones(rate: Int) -> @Sendable (Int) -> Int16 {
     { sample in
         let step = sample / (rate / 50)
@@ -15,7 +15,7 @@ func countedTones(rate: Int) -> @Sendable (Int) -> Int16 {
 
 func countedFrequency(_ step: Int) -> Double { 400 + 300 * Double(step % 8) }
 
-/// The share of a piece's energy that lies at one frequency.
+/// Share of a piece's energy at one frequency.
 func toneShare(_ samples: ArraySlice<Int16>, hertz: Double, rate: Int) -> Double {
     var real = 0.0
     var imaginary = 0.0
@@ -30,7 +30,7 @@ func toneShare(_ samples: ArraySlice<Int16>, hertz: Double, rate: Int) -> Double
     return 2 * (real * real + imaginary * imaginary) / (energy * Double(samples.count))
 }
 
-/// The lowest tone share over windows that overlap by half: of 1/8 s if nothing else is said.
+/// Lowest tone share over windows that overlap by half; by default of 1/8 s.
 func lowestToneShare(_ samples: ArraySlice<Int16>, hertz: Double, rate: Int, windowsPerSecond: Int = 8) -> Double {
     let window = rate / windowsPerSecond
     var lowest = 1.0
@@ -42,7 +42,7 @@ func lowestToneShare(_ samples: ArraySlice<Int16>, hertz: Double, rate: Int, win
     return lowest
 }
 
-/// The steps of `countedTones` that are heard, in order, each with the length of time it was heard, in milliseconds.
+/// Steps of `countedTones` in order, each with its duration in milliseconds.
 func heardSteps(_ samples: ArraySlice<Int16>, rate: Int) -> [(step: Int, milliseconds: Int)] {
     var result: [(step: Int, milliseconds: Int)] = []
     let hop = rate / 1_000 * 2
@@ -70,7 +70,7 @@ func heardSteps(_ samples: ArraySlice<Int16>, rate: Int) -> [(step: Int, millise
     }
 }
 
-/// Where a counted signal jumps: the step before, and the one that follows instead of the next.
+/// Jumps of a counted signal: the previous step, and the one that follows instead of the next.
 func jumps(_ steps: [(step: Int, milliseconds: Int)]) -> [String] {
     zip(steps, steps.dropFirst()).compactMap { before, after in
         after.step == (before.step + 1) % 8 ? nil : "\(before.step) → \(after.step)"

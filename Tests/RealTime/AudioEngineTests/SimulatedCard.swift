@@ -5,8 +5,8 @@ import Foundation
 
 @testable import AudioEngine
 
-/// A sound card's stream within alsa-lib, whose clock is a number: what is written to it is played, and what is read from
-/// it captured, as `now` passes, at a rate that can be wrong by some ppm.
+/// A sound card's stream within alsa-lib, whose clock is a number: written audio is played, and read audio captured, as
+/// `now` advances, at a rate that can be wrong by some ppm.
 final class SimulatedCard {
     let pcm: OpaquePointer
     let rate: Int
@@ -14,13 +14,13 @@ final class SimulatedCard {
     let bufferFrames: Int
     /// Nanoseconds; set before each use of the stream.
     var now: Int64 = 0
-    /// By how much the card is faster than its nominal rate.
+    /// Difference by which the card is faster than its nominal rate.
     var ppm = 0.0
-    /// Frames in which the card says how far it is: a millisecond for USB.
+    /// Resolution of the card's reports in frames: a millisecond for USB.
     var grain = 1
-    /// What is written, in the order in which it is played.
+    /// Written audio, in playback order.
     var onPlayed: ((UnsafeRawPointer, Int) -> Void)?
-    /// What is captured: fills so many frames.
+    /// Captured audio: fills this many frames.
     var onCapture: ((UnsafeMutableRawPointer, Int) -> Void)?
     /// Frames written (playback) or read (capture) since the stream was prepared.
     private(set) var moved = 0
@@ -97,7 +97,7 @@ final class SimulatedCard {
         free(name)
     }
 
-    /// Frames that the card's clock has counted since the start at a moment.
+    /// Frames that the card's clock has counted since the start at a given time.
     func passed(at time: Int64) -> Double {
         guard let startedAt else { return 0 }
         return Double(time - startedAt) * Double(rate) * (1 + ppm * 1e-6) / 1e9
@@ -121,7 +121,7 @@ final class SimulatedCard {
 
     fileprivate func position() -> snd_pcm_sframes_t {
         let frames = Int(passed(at: now))
-        // Played more than there was, or captured more than there is room for.
+        // Underrun or overrun.
         if isPlayback ? frames > moved : frames > moved + bufferFrames {
             xruns += 1
             return -snd_pcm_sframes_t(EPIPE)
@@ -145,7 +145,7 @@ private func simulated(_ plugin: UnsafeMutablePointer<snd_pcm_ioplug_t>?) -> Sim
     return Unmanaged<SimulatedCard>.fromOpaque(card).takeUnretainedValue()
 }
 
-/// A path's port without its thread, and what the thread keeps for it.
+/// A path's port without its thread, and the thread's state for it.
 final class PathBench {
     let path: UnsafeMutablePointer<PathPort>
     let counters: UnsafeMutablePointer<TerminalCounters>
@@ -153,7 +153,7 @@ final class PathBench {
     private let busRate: Int
     private let silence: [Int16]
 
-    /// - Parameter queueMilliseconds: what the card is to hold.
+    /// - Parameter queueMilliseconds: target of the card's queue.
     init(playback: SimulatedCard?, capture: SimulatedCard? = nil, busRate: Int = 16_000, queueMilliseconds: Int = 50) {
         self.busRate = busRate
         var streams = ALSAPath(playback: playback?.pcm, capture: capture?.pcm)
@@ -194,7 +194,7 @@ final class PathBench {
 
     func start(now: Int64) -> Int32 { path.pointee.start(now: now, lead: silence, 0) }
 
-    /// What the thread does with a block for the routed path, in `RealtimeThread.play`.
+    /// The thread's handling of a block for the routed path, from `RealtimeThread.play`.
     func play(_ block: UnsafePointer<Int16>, now: Int64, steer: Bool = true) -> Int {
         path.pointee.convert(block, busRate / 100, into: ring.pointee, counters)
         path.pointee.topUp(coming: ring.pointee.available)

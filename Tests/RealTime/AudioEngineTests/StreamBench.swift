@@ -8,7 +8,7 @@ import Testing
 
 @testable import AudioEngine
 
-/// A headset over A2DP: takes packets as they come.
+/// A headset over A2DP: receives packets as they arrive.
 final class SinkPeer: @unchecked Sendable {
     let descriptor: Int32
     private let lock = NSLock()
@@ -49,7 +49,7 @@ final class SinkPeer: @unchecked Sendable {
     }
 }
 
-/// Joint stereo at 44.1 kHz and bitpool 53, if nothing else is said.
+/// By default joint stereo at 44.1 kHz and bitpool 53.
 func streamConfiguration(_ bytes: [UInt8] = [0x21, 0x15, 2, 53]) throws -> SBCConfiguration {
     try SBCCapabilities(bytes).select()
 }
@@ -75,7 +75,7 @@ extension EngineBench {
     }
 }
 
-/// A stream's port without its thread, in time that is told; nothing depends on how fast the machine is.
+/// A stream's port without its thread, in given time; independent of the machine's speed.
 final class StreamPortBench {
     let port: StreamPointer
     let counters: UnsafeMutablePointer<TerminalCounters>
@@ -116,7 +116,7 @@ final class StreamPortBench {
 
     func finish() -> Bool { port.pointee.finish(counters).isDone }
 
-    /// 10 ms of the bus. Returns 0 or an errno.
+    /// Plays 10 ms of the bus. Returns 0 or an errno.
     @discardableResult
     func tick(_ source: (Int) -> Int16 = { _ in 0 }) -> Int32 {
         for index in block.indices { block[index] = source(ticks * 160 + index) }
@@ -124,7 +124,7 @@ final class StreamPortBench {
         return port.pointee.play(block, 160, now: Int64(ticks) * 10_000_000, counters)
     }
 
-    /// The headset takes at most so many packets. Returns their bytes.
+    /// The headset receives at most this many packets. Returns their bytes.
     @discardableResult
     func take(_ count: Int = .max) -> Int {
         var (left, taken) = (count, 0)
@@ -139,6 +139,6 @@ final class StreamPortBench {
         return taken
     }
 
-    /// As poll would have it: the socket has room.
+    /// As after poll: the socket has room.
     func resumeIfBlocked() -> Int32 { port.pointee.isBlocked ? port.pointee.resume(counters) : 0 }
 }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct StreamPortTests {
     @Test(arguments: [(0x21, 44_100), (0x11, 48_000), (0x48, 32_000), (0x82, 16_000)] as [(UInt8, Int)])
-    func `sixty seconds go out without a gap in number, timestamp or sound`(first: UInt8, rate: Int) throws {
+    func `sixty seconds are sent without a gap in number, timestamp or sound`(first: UInt8, rate: Int) throws {
         let box = try StreamPortBench(try streamConfiguration([first, 0x15, 2, 53]))
         let source = tone(500, rate: 16_000)
         for _ in 0..<6_000 {
@@ -19,7 +19,7 @@ import Testing
         #expect(box.finish())
         box.take()
         #expect(box.sink.faults == [] && box.sink.lostPackets == 0 && box.sink.skippedFrames == 0)
-        // What was given, filled up to a codec frame, and one more for what the filters hold.
+        // The input, filled up to a codec frame, and one more for the filters' delay.
         #expect((128..<256).contains(box.sink.left.count - 60 * rate))
         #expect(box.sink.packets == box.counted.packetsSent)
         #expect(box.counted.packetsWaited == 0 && box.counted.overrunFrames == 0)
@@ -28,14 +28,14 @@ import Testing
         #expect(lowestToneShare(heard.suffix(5 * rate), hertz: 500, rate: rate) > 0.999)
         #expect(abs(Int(heard.max() ?? 0) - 8_000) < 200)
         guard first != 0x48 else { return }
-        // The bits of a codec frame that are left over go to the left first: alike, not the same.
+        // Left-over bits of a codec frame go to the left first: similar, not equal.
         let right = box.sink.right.dropLast(rate / 10).suffix(5 * rate)
         #expect(lowestToneShare(right, hertz: 500, rate: rate) > 0.999)
         #expect(abs(Int(right.max() ?? 0) - 8_000) < 200)
     }
 
     @Test(arguments: [48, 64, 128, 335, 672, 895, 1_021, 1_691])
-    func `packets of every MTU are as long as they may be, and hold no more than 50 ms`(mtu: Int) throws {
+    func `packets of every MTU are as long as allowed, and hold no more than 50 ms`(mtu: Int) throws {
         for first: UInt8 in [0x21, 0x14, 0x48, 0x81] {
             let configuration = try streamConfiguration([first, 0x15, 2, 53])
             let box = try StreamPortBench(configuration, mtu: mtu)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `a socket that stalls has the oldest dropped before it is encoded, and the bitpool go down`() throws {
+    @Test func `a stalled socket drops the oldest audio before it is encoded, and lowers the bitpool`() throws {
         let box = try StreamPortBench(try streamConfiguration())
         let source = tone(500, rate: 16_000)
         for _ in 0..<100 {
@@ -62,7 +62,7 @@ import Testing
             box.take()
         }
         #expect(box.counted.bitpool == 53 && box.counted.queuedMilliseconds < 20)
-        // Half a second without a packet taken.
+        // Half a second without an accepted packet.
         for _ in 0..<50 { box.tick(source) }
         var counted = box.counted
         #expect(box.isBlocked && counted.packetsWaited == 1)
@@ -70,7 +70,7 @@ import Testing
         #expect(counted.bitpool < 53 && counted.bitpool >= 15)
         let dropped = counted.overrunFrames
         #expect(dropped > 0)
-        // And it goes on.
+        // And it continues.
         box.take()
         #expect(box.resumeIfBlocked() == 0)
         for _ in 0..<2_000 {
@@ -81,17 +81,17 @@ import Testing
         counted = box.counted
         #expect(counted.overrunFrames == dropped && counted.queuedMilliseconds < 20)
         #expect(box.sink.faults == [] && box.sink.lostPackets == 0)
-        // What is missing is told by the timestamps, to the frame.
+        // The timestamps tell the missing audio to the frame.
         #expect(box.sink.skippedFrames == dropped)
         let lowest = try #require(box.sink.bitpools.min())
-        // One step in five seconds.
+        // One step every five seconds.
         #expect(counted.bitpool > lowest && counted.bitpool <= lowest + 4)
         #expect(lowestToneShare(box.sink.left.suffix(44_100), hertz: 500, rate: 44_100) > 0.999)
     }
 
-    @Test func `a socket that is slow by a tenth is kept up with by a smaller bitpool, not by gaps`() throws {
+    @Test func `a socket that is slow by a tenth lowers the bitpool instead of causing gaps`() throws {
         let box = try StreamPortBench(try streamConfiguration())
-        // Bytes in 10 ms, of codec frames and the headers of their packets: no more than bitpool 46 makes.
+        // Bytes in 10 ms of codec frames with packet headers: no more than at bitpool 46.
         let rate = try streamConfiguration().bitsPerSecond(bitpool: 45) / 800 + 9
         var allowance = 0
         for _ in 0..<3_000 {
@@ -109,7 +109,7 @@ import Testing
         #expect(box.counted.overrunFrames == 0 && box.sink.skippedFrames == 0 && box.sink.lostPackets == 0)
     }
 
-    @Test func `what waits when it is stopped is forgotten, and the next packet follows the last`() throws {
+    @Test func `audio that waits at a stop is discarded, and the next packet follows the last`() throws {
         let box = try StreamPortBench(try streamConfiguration())
         for _ in 0..<40 { box.tick() }
         #expect(box.isWaiting)
@@ -123,7 +123,7 @@ import Testing
         #expect(box.sink.faults == [] && box.sink.lostPackets == 0 && box.sink.skippedFrames > 0)
     }
 
-    @Test func `a peer that is gone is told by its errno, which is an orderly end`() throws {
+    @Test func `a peer that is gone is recognised by its errno, as an orderly end`() throws {
         let box = try StreamPortBench(try streamConfiguration())
         shutdown(box.theirs, Int32(SHUT_RDWR))
         var code: Int32 = 0
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test(arguments: [8_000, 16_000, 24_000, 32_000, 44_100, 48_000])
-    func `what programs play in stereo is heard in stereo, together with the bus, as loud as it was`(
+    func `stereo playback of programs is heard in stereo, mixed with the bus, at its level`(
         rate: Int
     ) throws {
         let box = try StreamPortBench(try streamConfiguration([0x11, 0x15, 2, 53]))
@@ -164,7 +164,7 @@ import Testing
         #expect(abs(Int(heard.1.max() ?? 0) - 8_000) < 300)
     }
 
-    @Test func `too loud becomes as loud as possible, and the volume counts for all of it`() throws {
+    @Test func `too loud audio is clipped, and the volume applies to all of it`() throws {
         let box = try StreamPortBench(try streamConfiguration([0x11, 0x15, 2, 53]))
         let lane = box.port.pointee.lane(rate: 48_000)
         func run(_ ticks: Int) {

@@ -27,7 +27,7 @@ private func isFailed(_ event: AudioEngineEvent, _ id: UInt32) -> Bool {
 
 extension RealtimeTests {
     @Suite struct Streams {
-        /// What the headset hears of the next so many milliseconds.
+        /// The headset's audio of the next milliseconds.
         private func hear(
             _ bench: EngineBench, _ peer: SinkPeer, milliseconds: Int, rate: Int = 44_100
         ) -> (left: ArraySlice<Int16>, right: ArraySlice<Int16>) {
@@ -80,7 +80,7 @@ extension RealtimeTests {
             close(headset.descriptor)
         }
 
-        @Test func `what plays beside calls keeps its share, and is as before when they are over`() throws {
+        @Test func `playback beside calls is lowered as configured, and restored when they have ended`() throws {
             let bench = try EngineBench()
             let sink = try bench.makeSink(2, isAlone: true)
             var manner = PlaybackManner()
@@ -113,9 +113,7 @@ extension RealtimeTests {
             close(headset.descriptor)
         }
 
-        @Test func `who listens hears both sides of the calls, and goes on without a gap when they begin and end`()
-            throws
-        {
+        @Test func `a listener hears both sides of the calls, without a gap when they begin and end`() throws {
             let bench = try EngineBench()
             let headset = try bench.makeHeadset(
                 1, .mSBC, .mSBC, packetBytes: 60, source: tone(1_500, rate: 16_000))
@@ -131,7 +129,7 @@ extension RealtimeTests {
             var heard = hear(bench, sink.peer, milliseconds: 500).left
             #expect((0.45...0.55).contains(toneShare(heard, hertz: 500, rate: 44_100)))
             #expect((0.45...0.55).contains(toneShare(heard, hertz: 1_500, rate: 44_100)))
-            // What the far end does not hear, who listens does not either.
+            // Audio that the far end does not hear is not heard by a listener either.
             bench.engine.setMuting(.microphone)
             _ = hear(bench, sink.peer, milliseconds: 100)
             #expect(toneShare(hear(bench, sink.peer, milliseconds: 300).left, hertz: 500, rate: 44_100) > 0.99)
@@ -191,7 +189,7 @@ extension RealtimeTests {
             #expect(abs(total - (counted?.blocksReceived ?? 0) / 2) <= 12)
         }
 
-        @Test func `a microphone that is attached is the clock of a routed stream, and goes again`() throws {
+        @Test func `an attached microphone is the clock of a routed stream, and is detached again`() throws {
             let bench = try EngineBench()
             let provider = try bench.makeCall(7, rate: 16_000, source: tone(1_000, rate: 16_000))
             let sink = try bench.makeSink(1)
@@ -228,13 +226,13 @@ extension RealtimeTests {
             close(sink.descriptor)
         }
 
-        @Test func `a program is told how far it is to the ear, with what the headset says of itself`() throws {
+        @Test func `a program receives the delay to the ear, including the headset's own`() throws {
             let bench = try EngineBench()
             let sink = try bench.makeSink(2, isAlone: true)
             bench.engine.setStreamDelay(2, milliseconds: 200)
             let page = try makePage(rate: 48_000)
             try bench.engine.addPlayback(1, .stream(page), PlaybackManner(), at: .terminal(2))
-            // It changes by a tenth of what passes.
+            // It changes by a tenth of the elapsed time.
             #expect(bench.waitUntil { page.ring.pointee.latency >= 48 * 200 })
             #expect(page.ring.pointee.latency < 48 * 240)
             sink.peer.stop()
@@ -242,7 +240,7 @@ extension RealtimeTests {
             close(sink.descriptor)
         }
 
-        @Test func `a headset that does not take anything for a while is played to again when it does`() throws {
+        @Test func `a headset that stops reading for a while is played to again when it resumes`() throws {
             let bench = try EngineBench()
             let sink = try bench.makeSink(2, isAlone: true)
             try bench.engine.addPlayback(
@@ -250,7 +248,7 @@ extension RealtimeTests {
             _ = hear(bench, sink.peer, milliseconds: 300)
             sink.peer.pause()
             #expect(bench.waitUntil { (bench.terminal(2)?.overrunFrames ?? 0) > 4_410 })
-            // A full socket does not keep the thread busy: each tick drops what it was given.
+            // A full socket does not occupy the thread: each tick drops its audio.
             let (wakeUps, before) = (bench.engine.counters().wakeUps, bench.terminal(2)?.overrunFrames ?? 0)
             #expect(bench.waitUntil { (bench.terminal(2)?.overrunFrames ?? 0) > before + 20 * 441 })
             let ticks = ((bench.terminal(2)?.overrunFrames ?? 0) - before) / 441
@@ -291,7 +289,7 @@ extension RealtimeTests {
             bench.engine.stop()
         }
 
-        @Test func `a stream that is removed fades out, sends what it has, and is given back`() throws {
+        @Test func `a stream that is removed fades out, sends its queue, and is released`() throws {
             let bench = try EngineBench()
             let sink = try bench.makeSink(2, isAlone: true)
             try bench.engine.addPlayback(
@@ -303,7 +301,7 @@ extension RealtimeTests {
             #expect(sent == 0)
             #expect(bench.waitUntil { sink.peer.look { $0.left.suffix(16).allSatisfy { abs(Int($0)) < 40 } } })
             let heard = sink.peer.look { $0.left }
-            // A tone of 600 Hz with half of full scale moves by 1400 from sample to sample, and by no more in the fade.
+            // A tone of 600 Hz at half of full scale moves by 1400 per sample, and by no more in the fade.
             let steepest = zip(heard, heard.dropFirst()).map { abs(Int($1) - Int($0)) }.max() ?? 0
             #expect(steepest < 1_600)
             #expect(isWhole(sink.peer))
@@ -312,7 +310,7 @@ extension RealtimeTests {
             close(sink.descriptor)
         }
 
-        @Test func `a packet without room for a codec frame is refused, and says what does not fit`() throws {
+        @Test func `a packet without room for a codec frame is refused with the sizes`() throws {
             let bench = try EngineBench()
             let ends = packetSocketPair()
             let configuration = try streamConfiguration([0x21, 0x15, 40, 53])

@@ -21,7 +21,7 @@ private final class Recorder {
             id, ofCall: call, side, descriptor: ends[0], rate: rate, layout: layout, isStream: isStream)
     }
 
-    /// Takes what there is.
+    /// Reads the waiting audio.
     func read() {
         var buffer = [UInt8](repeating: 0, count: 10_000)
         while true {
@@ -31,7 +31,7 @@ private final class Recorder {
         }
     }
 
-    /// Of one channel of 16 bit, or every other of two.
+    /// One channel of 16 bit, or every other sample of two.
     func samples(channel: Int = 0, of channels: Int = 1) -> [Int16] {
         bytes.withUnsafeBytes { raw in
             stride(from: 2 * channel, to: raw.count - 1, by: 2 * channels).map {
@@ -48,7 +48,7 @@ private final class Recorder {
     deinit { close(descriptor) }
 }
 
-/// A headset whose microphone says 500 Hz, and a call whose far end says 1500 Hz.
+/// A headset whose microphone sends 500 Hz, and a call whose far end sends 1500 Hz.
 private final class TapBench {
     let bench: EngineBench
     let provider: Provider
@@ -82,7 +82,7 @@ private final class TapBench {
 
 extension RealtimeTests {
     @Suite struct Taps {
-        @Test func `A tap has what each side says, apart or added up`() throws {
+        @Test func `A tap has the audio of each side, separate or mixed`() throws {
             let bench = try TapBench()
             let local = try Recorder(bench.bench.engine, id: 1, .local)
             let remote = try Recorder(bench.bench.engine, id: 2, .remote)
@@ -99,7 +99,7 @@ extension RealtimeTests {
             #expect(share(both.samples(), 1_500) > 0.4)
             #expect(share(stereo.samples(channel: 0, of: 2), 500) > 0.95)
             #expect(share(stereo.samples(channel: 1, of: 2), 1_500) > 0.95)
-            // What the far end gets is what is recorded.
+            // The far end's audio is recorded.
             let recorded = local.samples()[3_200..<4_800]
             #expect(
                 bench.bench.waitUntil {
@@ -111,7 +111,7 @@ extension RealtimeTests {
             bench.stop()
         }
 
-        @Test func `A recorder that does not read loses blocks, which are counted, and the call none`() throws {
+        @Test func `A recorder that does not read loses blocks, which are counted, but the call does not`() throws {
             let bench = try TapBench()
             let recorder = try Recorder(
                 bench.bench.engine, .both, rate: 48_000, layout: SampleLayout(.f32, channels: 2))
@@ -120,7 +120,7 @@ extension RealtimeTests {
             #expect(bench.bench.call(7)?.blocksUnsent == 0)
             let sent = counted()?.blocksSent ?? 0
             #expect(sent > 0)
-            // It gets what comes when it reads again.
+            // It receives the audio that follows when it reads again.
             recorder.read()
             #expect(
                 bench.bench.waitUntil {
@@ -145,7 +145,7 @@ extension RealtimeTests {
             bench.stop()
         }
 
-        @Test func `A tap ends with its descriptor, and when it is asked to`() throws {
+        @Test func `A tap ends with its descriptor, and on request`() throws {
             let bench = try TapBench()
             let asked = try Recorder(bench.bench.engine, id: 1, .local)
             let closed = try Recorder(bench.bench.engine, id: 2, .local)
@@ -162,7 +162,7 @@ extension RealtimeTests {
             bench.stop()
         }
 
-        @Test func `A tap lasts while its call is detached, and of another call it hears nothing`() throws {
+        @Test func `A tap lasts while its call is detached, and hears nothing of another call`() throws {
             let bench = try TapBench()
             let recorder = try Recorder(bench.bench.engine, call: 9, .remote)
             let blocks = bench.provider.blocks
@@ -176,7 +176,7 @@ extension RealtimeTests {
             bench.stop()
         }
 
-        @Test func `What there cannot be is refused`() throws {
+        @Test func `Impossible requests are refused`() throws {
             let bench = try EngineBench()
             #expect(throws: AudioEngineError.unsupportedFormat(rate: 16_000, channels: 1)) {
                 _ = try Recorder(bench.engine, .stereo)

@@ -8,9 +8,9 @@ import Testing
 
 @testable import AudioEngine
 
-/// The thread's own code on simulated cards, in simulated time: one call whose far end speaks, and devices whose
-/// microphones hear their loudspeakers in a room. Nothing depends on how fast the machine is, so that two benches that are
-/// told the same do the same to the sample.
+/// The thread's own code on simulated cards, in simulated time: one call whose far end speaks, and devices whose microphones
+/// hear their loudspeakers in a room. It is independent of the machine's speed, so that two benches with the same input give
+/// the same samples.
 final class TickBench {
     static let rate = 16_000
     static let tickFrames = 160
@@ -21,12 +21,12 @@ final class TickBench {
         let terminal: TerminalPointer
         fileprivate let playback: SimulatedCard
         fileprivate let capture: SimulatedCard
-        /// Of the room, last first.
+        /// Impulse response of the room, last first.
         private let response: [Float]
-        /// What was written to the card since it was started, after as much silence as the room lasts.
+        /// Audio written to the card since the start, preceded by as much silence as the room's response.
         private var played: [Float]
         private var loudUntil = 0
-        /// Of the loudspeaker's echo alone, of each captured frame.
+        /// The loudspeaker's echo alone, for each captured frame.
         private(set) var echo: [Float] = []
         private let near: (Int) -> Int16
         private var random: UInt32 = 1
@@ -40,9 +40,9 @@ final class TickBench {
             self.near = near
             playback = try SimulatedCard(SND_PCM_STREAM_PLAYBACK, rate: rate, bufferMilliseconds: 400)
             capture = try SimulatedCard(SND_PCM_STREAM_CAPTURE, rate: rate, bufferMilliseconds: 400)
-            // What comes later is quiet, and takes long to work out.
+            // Later reflections are quiet, and expensive to compute.
             let heard = room.response(rate: rate).prefix(rate / 8)
-            // 9 dB below what is played.
+            // 9 dB below the playback.
             let factor = 0.355 / heard.reduce(Float(0)) { $0 + $1 * $1 }.squareRoot()
             response = heard.reversed().map { $0 * factor }
             played = [Float](repeating: 0, count: response.count)
@@ -54,7 +54,7 @@ final class TickBench {
                 }
                 let block = samples.assumingMemoryBound(to: Int16.self)
                 for index in 0..<count {
-                    // Until then something of it is in the air.
+                    // Until then some of it is in the air.
                     if block[index] != 0 { loudUntil = played.count }
                     played.append(Float(block[index]))
                 }
@@ -77,7 +77,7 @@ final class TickBench {
             }
         }
 
-        /// What of the loudspeaker is at the microphone as this frame of the playback is played.
+        /// The loudspeaker's part at the microphone while this frame of the playback is played.
         private func hear(_ frame: Int) -> Float {
             guard frame >= 0, frame < loudUntil, frame + response.count < played.count else { return 0 }
             return played.withUnsafeBufferPointer { played in
@@ -100,12 +100,12 @@ final class TickBench {
     private var farPosition = 0
     private var devices: [Device] = []
     private(set) var time: Int64 = 1_000_000_000
-    /// What the far end hears.
+    /// The far end's audio.
     private(set) var uplink: [Int16] = []
     private(set) var reported: [Event] = []
     private(set) var ticks = 0
 
-    /// - Parameter far: what the far end says, by frame.
+    /// - Parameter far: the far end's audio, by frame.
     init(far: @escaping (Int) -> Int16) {
         self.far = far
         commands = .allocate(capacity: 1)
@@ -155,7 +155,7 @@ final class TickBench {
         terminal.deinitialize(count: 1).deallocate()
     }
 
-    /// Adds a card; the person beside it says `near`, by frame since the bench began.
+    /// Adds a card; the user beside it says `near`, by frame since the bench began.
     func add(
         _ id: UInt32, in room: Room, queueMilliseconds: Int = 50, near: @escaping (Int) -> Int16 = { _ in 0 }
     ) throws -> Device {
@@ -233,7 +233,7 @@ final class TickBench {
 
     var call: EngineCounters.Call { port.pointee.counters.pointee.snapshot(id: 1) }
 
-    /// Processors that the thread has given back.
+    /// Processors that the thread has returned.
     var returnedVoices: Int { reported.count { if case .voiceReturned = $0 { true } else { false } } }
 
     func count(_ fact: AudioEngineEvent) -> Int {
@@ -248,7 +248,7 @@ extension TickBench.Device {
     }
 }
 
-/// What the control side makes of a card.
+/// The control side's handling of a card.
 private func makeTerminal(
     _ id: UInt32, _ playback: SimulatedCard, _ capture: SimulatedCard, queueMilliseconds: Int
 ) -> TerminalPointer {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AudioEngine
 
-/// Voice processing where it stands in a call: the acceptance of S1.3 to S1.5, S1.13 and S3.3 through the engine's own tick.
+/// Voice processing within a call: the acceptance of S1.3 to S1.5, S1.13 and S3.3 through the engine's own tick.
 struct VoiceTests {
     private static let rate = TickBench.rate
     private static let kinds = VoiceProcessingKind.allCases.filter(\.isAvailable)
@@ -23,18 +23,18 @@ struct VoiceTests {
         samples.reduce(0) { $0 + Double($1) * Double($1) } / Double(max(samples.count, 1))
     }
 
-    /// Decibels that the echo has lost in the seconds from `start` on, of a bench that has one device.
+    /// Reduction of the echo in decibels in the seconds from `start` on, on a bench with one device.
     private static func loss(_ bench: TickBench, _ device: TickBench.Device, _ seconds: Range<Double>) -> Double {
         let frames = Int(seconds.lowerBound * Double(rate))..<Int(seconds.upperBound * Double(rate))
         let echo = device.echo[frames].reduce(0.0) { $0 + Double($1) * Double($1) } / Double(frames.count)
-        // 50 ms of silence come before what the microphone says.
+        // 50 ms of silence precede the microphone's audio.
         return decibels(echo) - decibels(power(bench.uplink[(frames.lowerBound + 800)..<(frames.upperBound + 800)]))
     }
 
     // MARK: Echo and gain
 
     @Test(arguments: [Room.rooms[0], Room.rooms[2]])
-    func `S1.3 the default takes 20 dB of a card's echo away in a call within three seconds`(room: Room) throws {
+    func `S1.3 the default removes 20 dB of a card's echo in a call within three seconds`(room: Room) throws {
         let bench = TickBench(far: Self.farEnd)
         let device = try bench.add(1, in: room)
         try bench.setVoice(.preferred)
@@ -43,7 +43,7 @@ struct VoiceTests {
         let loss = Self.loss(bench, device, 3..<4.5)
         #expect(loss >= (Self.isWebRTC ? 20 : 12), "\(loss) dB")
         #expect(device.xruns == 0)
-        // The engine itself takes nothing away.
+        // The engine itself removes nothing.
         let plain = TickBench(far: Self.farEnd)
         let other = try plain.add(1, in: room)
         plain.route(to: 1)
@@ -52,7 +52,7 @@ struct VoiceTests {
     }
 
     @Test(arguments: kinds.filter { $0 != .none })
-    func `S1.3 S3.3 speech of -35 dB goes to the far end with -20 dB`(kind: VoiceProcessingKind) throws {
+    func `S1.3 S3.3 speech of -35 dB is sent to the far end at -20 dB`(kind: VoiceProcessingKind) throws {
         let factor = 32_768 * 0.01778 / Self.power(Self.near).squareRoot()
         let quiet: (Int) -> Int16 = { Int16(Double(Self.nearEnd($0)) * factor) }
         func level(_ stages: VoiceStages) throws -> Double {
@@ -69,7 +69,7 @@ struct VoiceTests {
         #expect(plain < -33, "\(plain) dB")
     }
 
-    @Test func `S1.3 a device that does it itself is left alone, and is processed when it does not any more`() throws {
+    @Test func `S1.3 a device that processes its own voice is left alone, and processed when it stops`() throws {
         guard Self.isWebRTC else { return }
         let bench = TickBench(far: Self.farEnd)
         let device = try bench.add(1, in: Room.rooms[1])
@@ -77,7 +77,7 @@ struct VoiceTests {
         bench.send(.setOwnVoice(1, true))
         bench.route(to: 1)
         bench.run(seconds: 4)
-        // Nothing but later: the same as the engine gives without.
+        // Only delayed: the same as without processing.
         let plain = TickBench(far: Self.farEnd)
         _ = try plain.add(1, in: Room.rooms[1])
         plain.route(to: 1)
@@ -105,13 +105,13 @@ struct VoiceTests {
         #expect(Self.loss(bench, first, 3..<5.5) >= 20)
         bench.route(to: 2)
         bench.run(seconds: 4)
-        // In pieces of 250 ms, from the cut on: the echo of the new card, and what the far end gets.
+        // In pieces of 250 ms, from the switch on: the echo of the new card, and the far end's audio.
         let piece = Self.rate / 4
         let offset = bench.uplink.count - second.echo.count
         var (after, worst) = (Double.infinity, Double.infinity)
         for start in stride(from: 0, to: second.echo.count - piece, by: piece).reversed() {
             let echo = second.echo[start..<start + piece].reduce(0.0) { $0 + Double($1) * Double($1) } / Double(piece)
-            // A pause of the far end says nothing.
+            // A pause of the far end gives no measurement.
             guard Self.decibels(echo) > 40 else { continue }
             let left = Self.power(bench.uplink[(offset + start)..<(offset + start + piece)])
             let loss = Self.decibels(echo) - Self.decibels(left)
@@ -126,7 +126,7 @@ struct VoiceTests {
 
     // MARK: Switches
 
-    /// The longest time without a tone, in milliseconds.
+    /// Longest time without a tone, in milliseconds.
     private static func longestGap(_ samples: ArraySlice<Int16>) -> Int {
         var (longest, present) = (0, 0)
         for start in stride(from: samples.startIndex, to: samples.endIndex - 16, by: 16) {
@@ -136,8 +136,7 @@ struct VoiceTests {
         return longest
     }
 
-    @Test func `S1.4 processing goes and comes back in a call with a gap of at most 200 ms, and the rate stays`() throws
-    {
+    @Test func `S1.4 processing stops and starts in a call with a gap of at most 200 ms, and the rate stays`() throws {
         let say = tone(1_000, rate: Self.rate)
         let bench = TickBench(far: Self.nobody)
         let device = try bench.add(1, in: Room.rooms[1]) { say(max($0, 0)) }
@@ -155,22 +154,22 @@ struct VoiceTests {
             changes += 1
             bench.run(seconds: 0.5)
         }
-        // Two that come together: one of them is never heard.
+        // Two changes at once: one of them is never heard.
         try bench.setVoice(.none)
         try bench.setVoice(.none)
         bench.run(seconds: 0.5)
-        // Each that was made came back, but for the last.
+        // All processors were returned except the last.
         #expect(bench.returnedVoices == changes / choices.count * Self.kinds.count + 1)
         let gap = Self.longestGap(bench.uplink[Self.rate...])
         print("longest gap \(gap) ms in \(changes) changes")
         #expect(gap <= 60)
-        // The tone before and after is whole, 10 ms of it for each 10 ms.
+        // The tone before and after is complete, 10 ms of it for each 10 ms.
         #expect(bench.ticks * 10 - Int(bench.time / 1_000_000 - 1_000) >= -30)
         #expect(bench.uplink.count == (bench.ticks + 5) * TickBench.tickFrames)
         #expect(device.xruns == 0 && bench.call.blocksMissing == 0)
     }
 
-    @Test func `S1.5 bypassed a hundred times in a call: no xrun, and nothing but cross-fades`() throws {
+    @Test func `S1.5 bypassed a hundred times in a call: no xrun, and only cross-fades`() throws {
         let kind = VoiceProcessingKind.preferred
         func run(_ change: (TickBench, Int) -> Void) throws -> (bench: TickBench, xruns: Int) {
             let bench = TickBench(far: Self.farEnd)
@@ -192,7 +191,7 @@ struct VoiceTests {
         let output = bench.uplink
         #expect(toggles.count == 100 && xruns == 0 && output.count == wet.count && output.count == dry.count)
         #expect(wet != dry)
-        // 20 ms from the first block on that can know of it, and in flight are five.
+        // 20 ms from the first block that can show it, plus five in flight.
         let fade = Self.rate / 50
         var outside = 0
         var (number, end, isDry) = (0, 0, false)
@@ -224,7 +223,7 @@ struct VoiceTests {
         #expect(clicks(hard) > 20)
     }
 
-    @Test func `S1.5 stages come and go in a call, and those of the present are the next one's`() throws {
+    @Test func `S1.5 stages change during a call, and the present ones apply to the next call`() throws {
         let bench = TickBench(far: Self.nobody)
         let say = tone(50, rate: Self.rate)
         _ = try bench.add(1, in: Room.rooms[1]) { say(max($0, 0)) }
@@ -243,7 +242,7 @@ struct VoiceTests {
 
     // MARK: Muted
 
-    /// Muted from the first second on; how often speech is reported, and what the far end hears from then on.
+    /// Muted from the first second on; number of reports of speech, and the far end's audio from then on.
     private func muted(
         _ kind: VoiceProcessingKind, _ muting: Muting = .everything, far: @escaping (Int) -> Int16 = nobody,
         near: @escaping (Int) -> Int16 = nobody
@@ -271,24 +270,24 @@ struct VoiceTests {
     }
 
     @Test(arguments: kinds)
-    func `S1.13 silence is not reported, nor what was being said when it was muted`(kind: VoiceProcessingKind) throws {
+    func `S1.13 silence is not reported, nor speech in progress when it was muted`(kind: VoiceProcessingKind) throws {
         #expect(try muted(kind).events == 0)
         let last = 3 * Self.rate
         #expect(try muted(kind, near: { $0 < last ? Self.nearEnd($0) : 0 }).events == 0)
     }
 
-    @Test func `S1.13 the echo of the far end is not reported, and the person beside it is`() throws {
+    @Test func `S1.13 the echo of the far end is not reported, but the user is`() throws {
         guard Self.isWebRTC else { return }
         #expect(try muted(.webrtc, far: Self.farEnd).events == 0)
         #expect(try muted(.webrtc, far: Self.farEnd, near: Self.nearEnd).events >= 1)
     }
 
-    @Test func `S1.13 speech is not reported where only the microphone is muted, nor where nothing is`() throws {
+    @Test func `S1.13 speech is not reported where only the microphone is muted, nor without muting`() throws {
         #expect(try muted(.preferred, .microphone, near: Self.nearEnd).events == 0)
         #expect(try muted(.preferred, .off, near: Self.nearEnd).events == 0)
     }
 
-    @Test func `a listener leaves the microphone to the bit as it is, muted or not`() throws {
+    @Test func `a listener leaves every bit of the microphone unchanged, muted or not`() throws {
         func run(_ listens: Bool) throws -> [Int16] {
             let bench = TickBench(far: Self.farEnd)
             _ = try bench.add(1, in: Room.rooms[1], near: Self.nearEnd)
@@ -307,8 +306,8 @@ struct VoiceTests {
 
 extension RealtimeTests {
     @Suite struct VoiceTests {
-        /// Through the engine's own face, with its thread.
-        @Test func `S1.4 S1.5 a call goes on through every switch, and the engine ends with one under way`() throws {
+        /// Through the engine's control side, with its thread.
+        @Test func `S1.4 S1.5 a call continues through every switch, and the engine ends during one`() throws {
             let bench = try EngineBench()
             let (peer, descriptor) = try bench.makeHeadset(
                 1, .pcm(rate: 16_000), .pcm16(rate: 16_000), packetBytes: 320
@@ -335,7 +334,7 @@ extension RealtimeTests {
             close(descriptor)
         }
 
-        @Test func `what is not built in is refused, and what was there stays`() throws {
+        @Test func `an unavailable library is refused, and the present processing stays`() throws {
             let bench = try EngineBench()
             for kind in VoiceProcessingKind.allCases where !kind.isAvailable {
                 #expect(throws: AudioEngineError.voiceProcessing(.unavailable(kind))) {

@@ -2,7 +2,7 @@ import RealTimeStorage
 import TestSupport
 import Testing
 
-/// A port of nothing.
+/// A port without function.
 private struct PlainPort: ~Copyable {
     let id: UInt32
 }
@@ -29,7 +29,7 @@ private final class Ports {
     func removeAll(_ take: (UnsafeMutablePointer<PlainPort>) -> Void) { slots.removeAll(take) }
     var count: Int { slots.count }
     var isEmpty: Bool { slots.isEmpty }
-    /// Numbers of those that are there, in order.
+    /// Numbers of the present ports, in order.
     var ids: [UInt32] { slots.all.map { $0.pointee.id } }
 }
 
@@ -46,7 +46,7 @@ struct SlotsTests {
         #expect(bench.count == 3 && !bench.isEmpty)
     }
 
-    @Test func `a port more than there are places is not taken`() {
+    @Test func `a port beyond the number of places is refused`() {
         let bench = Ports(capacity: 2, ids: [1, 2, 3])
         #expect(bench.insert(0) && bench.insert(1))
         #expect(!bench.insert(2))
@@ -66,7 +66,7 @@ struct SlotsTests {
         #expect(bench.find(6) == nil && bench.find(4) == bench.ports[0])
     }
 
-    @Test func `of two ports with one number the first is found, and each is removed by itself`() {
+    @Test func `of two ports with one number the first is found, and each is removed separately`() {
         let bench = Ports(capacity: 3, ids: [8, 8])
         #expect(bench.insert(0) && bench.insert(1))
         #expect(bench.find(8) == bench.ports[0])
@@ -74,7 +74,7 @@ struct SlotsTests {
         #expect(bench.find(8) == bench.ports[1])
     }
 
-    @Test func `removing what is not there changes nothing`() {
+    @Test func `removing an absent port changes nothing`() {
         let bench = Ports(capacity: 2, ids: [1, 2])
         #expect(!bench.remove(0))
         #expect(bench.insert(0))
@@ -83,7 +83,7 @@ struct SlotsTests {
         #expect(bench.isEmpty)
     }
 
-    @Test func `a port that is removed in its turn keeps none of the others from theirs`() {
+    @Test func `a port removed during iteration does not skip the others`() {
         let bench = Ports(capacity: 5, ids: [1, 2, 3, 4, 5])
         for index in 0..<5 { #expect(bench.insert(index)) }
         var visited: [UInt32] = []
@@ -95,7 +95,7 @@ struct SlotsTests {
         #expect(bench.ids == [1, 3, 5])
     }
 
-    @Test func `everything that is left is given out once`() {
+    @Test func `all remaining ports are passed on once`() {
         let bench = Ports(capacity: 4, ids: [1, 2, 3])
         for index in 0..<3 { #expect(bench.insert(index)) }
         var given: [UInt32] = []
@@ -106,7 +106,7 @@ struct SlotsTests {
         #expect(given.count == 3)
     }
 
-    @Test func `no order of comings and goings loses a port or has one twice`() {
+    @Test func `no order of insertions and removals loses a port or has one twice`() {
         var random = SeededGenerator(seed: 22)
         let bench = Ports(capacity: 6, ids: Array(0..<8))
         var held: Set<UInt32> = []
@@ -126,7 +126,7 @@ struct SlotsTests {
         }
     }
 
-    @Test func `a place that is free again is not found by the number of the port that was in it`() {
+    @Test func `a freed place is not found by its former port's number`() {
         let bench = Ports(capacity: 2, ids: [0, 1])
         #expect(bench.find(0) == nil)
         #expect(bench.insert(1) && bench.remove(1) && bench.insert(0))

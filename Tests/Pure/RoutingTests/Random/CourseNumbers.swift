@@ -1,4 +1,4 @@
-/// The numbers that make a course (SplitMix64): the same for the same seed on every machine.
+/// Numbers of a course (SplitMix64): the same for the same seed on every machine.
 struct CourseNumbers {
     private var state: UInt64
 

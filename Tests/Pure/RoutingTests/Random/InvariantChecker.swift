@@ -2,10 +2,9 @@ import BTCallSimulator
 import BluetoothTypes
 import Routing
 
-/// Watches one run and checks the invariants of routing policy §12 after every event.
+/// Observes one run and checks the invariants of docs/inside/Routing.md §12 after every event.
 ///
-/// What the calls want and what is permitted is followed here once more, from the events alone: the checker does not ask
-/// the policy whether it is right.
+/// It follows the calls' requests and the permissions from the events alone, without asking the policy.
 final class InvariantChecker {
     private struct Call {
         enum State { case ringing, dialing, active, held }
@@ -26,22 +25,22 @@ final class InvariantChecker {
 
     private enum Interruption { case none, begun, notResumed }
 
-    /// The longest time without a path that I2 allows.
+    /// Longest time without a path that I2 allows.
     private static let silenceLimit = Duration.milliseconds(2000)
     private static let switchLimit = 6
     private static let switchWindow = Duration.seconds(30)
 
     private(set) var problem: String?
-    /// After how many events the explanation is asked for: it takes longer than all the rest.
+    /// Number of events between two checks of the explanation, which takes longer than all the rest.
     private let explanationStride: Int
 
-    // What the events say.
+    // Facts from the events.
     private var calls: [Call] = []
     private var interruption = Interruption.none
     private var isSessionActive = false
     private var isStarted = false
 
-    // What the effects say.
+    // Facts from the effects.
     private var path: Route?
     private var links: [BluetoothAddress: Link] = [:]
     private var switchIns: [BluetoothAddress: [Instant]] = [:]
@@ -56,7 +55,7 @@ final class InvariantChecker {
 
     /// Runs a scenario for its events only.
     ///
-    /// - Parameter isThorough: look at the explanation after every event.
+    /// - Parameter isThorough: check the explanation after every event.
     /// - Returns: the first broken invariant; nil when all hold.
     static func problem(along scenario: Scenario, isThorough: Bool = false) -> String? {
         let checker = InvariantChecker(explanationStride: isThorough ? 1 : 16)
@@ -225,7 +224,7 @@ final class InvariantChecker {
             if !available.contains(pending.device) { fail("I3: pending \(pending) is not available", event, now) }
             if calls.isEmpty || !isPermitted(policy) || !isStarted { fail("I5: a set-up without need", event, now) }
         }
-        // A device of the board can be used at once: whoever has one is never silent for long.
+        // A device of the board can be used at once: with one, no call is silent for long.
         let isLocalPossible = available.contains { device in
             guard let kind = device.local?.kind else { return false }
             return !isStarted || foreground.allSatisfy { $0.routes?.contains(kind) ?? true }
@@ -240,7 +239,7 @@ final class InvariantChecker {
         }
     }
 
-    /// After every event the policy is where it wants to be, or on its way there by exactly one link.
+    /// After every event the policy is at its target, or on its way there by exactly one link.
     private func checkTarget(_ policy: RoutingPolicy, _ event: RoutingEvent, _ now: Instant) {
         target = policy.wanted.target
         isAtTarget = target == path
@@ -265,7 +264,7 @@ final class InvariantChecker {
 
     private func checkRepeated(_ event: RoutingEvent, _ policy: RoutingPolicy, _ now: Instant) {
         switch event {
-        // A link that opened and closed since is another one; a refresh is done each time.
+        // A link that opened and closed since is a different one; every refresh is performed.
         case .linkFailed, .linkClosed, .linkOpenedByHeadset, .refresh: return
         default: break
         }
@@ -286,14 +285,14 @@ final class InvariantChecker {
         }
     }
 
-    /// I9: after the last event the policy comes to rest at its target.
+    /// I9: after the last event the policy settles at its target.
     private func problemAtRest() -> String? {
         if !isAtTarget { return "I9: at rest on \(String(describing: path)), target \(String(describing: target))" }
         if quietSince.advanced(by: .seconds(600)) > end { return "I9: still busy at the end" }
         return nil
     }
 
-    /// I7: the same events and times again give the same effects.
+    /// I7: the same events and times give the same effects.
     private func problemOfRepetition(_ given: Scenario.Given) -> String? {
         var policy = RoutingPolicy(configuration: given.configuration, localDevices: given.locals)
         for step in handled where policy.handle(step.event, at: step.time) != step.effects {

@@ -2,7 +2,7 @@ import BTCallSimulator
 import BluetoothTypes
 import Routing
 
-/// What happens more often in a course, so that courses differ in kind and not only in order.
+/// Events that are more frequent in a course, so that courses differ in kind and not only in order.
 private enum Mood: CaseIterable {
     case anything, links, flapping, ringing, jack, requests, configuration
 }
@@ -21,7 +21,7 @@ private struct CourseMaker {
     private var random: CourseNumbers
     private let mood: Mood
     private let headsets: Int
-    /// The calls as they were asked for, so that most requests make sense.
+    /// The calls requested so far, so that most requests make sense.
     private var callsUp: [String] = []
 
     init(seed: UInt64) {
@@ -66,7 +66,7 @@ private struct CourseMaker {
     }
 
     private mutating func address() -> BluetoothAddress {
-        // One more than there are: an unknown one is what a client may send.
+        // One more than exist: a client may send an unknown one.
         RandomCourse.address(random.chance(percent: 60) ? 1 : 1 + random.below(headsets + 1))
     }
 
@@ -232,7 +232,7 @@ private struct CourseMaker {
         }
     }
 
-    /// A value that a board might have, the usual one most often. No wait for a path may be longer than I2 allows.
+    /// A realistic value, the usual one most often. No wait for a path may exceed I2.
     private mutating func value(of key: RoutingKey) -> String {
         if random.chance(percent: 40) { return RoutingConfiguration.defaultValue(of: key) }
         switch key {
@@ -255,7 +255,7 @@ private struct CourseMaker {
         case .settleMaxMilliseconds: return random.one(of: ["0", "1000", "30000"])
         case .flapWindowMilliseconds: return random.one(of: ["0", "5000", "60000"])
         case .jackDebounceMilliseconds: return random.one(of: ["0", "50", "1000"])
-        // Longer than any headset takes: otherwise none ever opens, and the policy tries for ever.
+        // Longer than any headset takes: otherwise no link opens, and the policy tries forever.
         case .openTimeoutMilliseconds: return random.one(of: ["3000", "10000"])
         case .retryBaseMilliseconds: return random.one(of: ["0", "100", "2000"])
         case .penaltyBaseMilliseconds: return random.one(of: ["0", "1000", "15000"])

@@ -2,7 +2,7 @@ import BTCallSimulator
 import BluetoothTypes
 import Routing
 
-/// A random scenario: what is given, and events with the pause before each.
+/// A random scenario: initial state, and events with the pause before each.
 struct RandomCourse: Sendable {
     struct Step: Sendable {
         /// In milliseconds.
@@ -14,7 +14,7 @@ struct RandomCourse: Sendable {
     var given: Scenario.Given
     var steps: [Step]
 
-    /// When events stop, an hour must be enough to come to rest, whatever the headsets refuse.
+    /// After the last event, an hour must be enough to settle, whatever the headsets refuse.
     static let rest: Int64 = 3_600_000
 
     /// The address that scenarios call `H1`, `H2`, …
@@ -30,7 +30,7 @@ struct RandomCourse: Sendable {
             time += step.pause
             return (time: Instant(milliseconds: time), record: step.record)
         }
-        // An unknown call is ignored: only the time goes on.
+        // An unknown call is ignored: only time passes.
         events.append((Instant(milliseconds: duration), EventRecord.ended("nobody")))
         return .course(id: "random-\(seed)", title: "Random course \(seed)", given: given, events: events)
     }
@@ -40,7 +40,7 @@ struct RandomCourse: Sendable {
         InvariantChecker.problem(along: scenario(), isThorough: isThorough)
     }
 
-    /// Leaves out ever smaller parts, halves first, as long as some invariant stays broken.
+    /// Removes ever smaller parts, halves first, as long as some invariant stays broken.
     func shrunk() -> RandomCourse {
         var course = self
         var size = max(steps.count / 2, 1)
@@ -60,7 +60,7 @@ struct RandomCourse: Sendable {
         }
     }
 
-    /// What to print of a course with a problem; nil when all invariants hold.
+    /// Report of a failing course; nil when all invariants hold.
     func report() -> String? {
         guard let problem = problem() else { return nil }
         let short = shrunk()
