@@ -219,7 +219,7 @@ package final class PCMServer {
             }
         } catch {
             // The stream continues by its own clock: a PCM client cannot be notified of this.
-            logger.warning("\(hello.program) cannot be played: \(error)")
+            logger.warning("\(hello.program): its stream is not connected: \(error)")
             return
         }
         changes.send()

@@ -58,7 +58,7 @@ package final class Reconnector {
         do throws(ConfigurationError) {
             manager = ReconnectManager(settings: settings, memories: try store?.load() ?? [:])
         } catch {
-            logger.error("the use and disconnection of headsets is not restored: \(error)")
+            logger.error("the reconnection state of headsets is not restored: \(error)")
             manager = ReconnectManager(settings: settings)
         }
         ends?.onEnd = { [weak self] address, code in
@@ -257,7 +257,7 @@ package final class Reconnector {
             guard let error else { return problems.end("reconnectMemory") }
             problems.begin(
                 "reconnectMemory",
-                what: "the use and disconnection of headsets is not kept: cannot write \(store.file.path): \(error)",
+                what: "the reconnection state of headsets is not saved: cannot write \(store.file.path): \(error)",
                 remedy: "make the directory writable for the daemon's user (StateDirectory=btcall in the unit does)")
         }
     }
