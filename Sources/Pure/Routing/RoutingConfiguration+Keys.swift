@@ -5,7 +5,7 @@ extension RoutingConfiguration {
     /// Sets one key from its text form in a configuration file.
     ///
     /// - Parameters:
-    ///   - key: a key of docs/inside/Routing.md §10, verbatim, or with the unit in an earlier version's spelling.
+    ///   - key: a key of docs/reference/Keys.md, verbatim, or with the unit in an earlier version's spelling.
     ///   - value: `true`, `false` (also yes, no, on, off, 1, 0), whole milliseconds, a device, a word, or a list of devices
     ///     or addresses separated by commas; spaces around each are ignored.
     /// - Throws: when the key is unknown or does not accept the value; nothing is changed then.

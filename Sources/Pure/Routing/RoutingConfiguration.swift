@@ -1,6 +1,6 @@
 package import BluetoothTypes
 
-/// Settings of the policy, with their defaults (docs/inside/Routing.md §10).
+/// Settings of the policy, with their defaults (docs/reference/Keys.md).
 ///
 /// Names are the configuration keys without their unit; all durations are zero or more.
 package struct RoutingConfiguration: Hashable, Sendable {
