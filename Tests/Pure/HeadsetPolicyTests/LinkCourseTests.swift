@@ -375,7 +375,7 @@ struct LinkWorld {
     }
 
     private mutating func take(_ report: VoiceLink.Report, _ index: Int) {
-        if present[connections[index].address] != index { fail("a report of a connection that is over") }
+        if present[connections[index].address] != index { fail("a report after the end of the connection") }
         switch report {
         case .opened, .openedByHeadset:
             seen.insert(report == .opened(.cvsd) || report == .opened(.mSBC) ? "opened" : "openedByHeadset")

@@ -196,7 +196,7 @@ extension MediaLink {
             ])
     }
 
-    @Test func `a route that ends by itself is reported after a grace period, unless the profile goes`() throws {
+    @Test func `a route that ends unasked is reported after a grace period, unless the profile goes`() throws {
         var link = try link("route")
         var leaving = link
         play(

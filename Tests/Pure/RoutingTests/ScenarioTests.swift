@@ -51,7 +51,7 @@ struct NamedScenario: Sendable, CustomTestStringConvertible {
         #expect(result.hasPassed, "\(result.failures)\n\(result.trace.joined(separator: "\n"))")
     }
 
-    @Test func `the seventeen core scenarios are there`() {
+    @Test func `all seventeen core scenarios exist`() {
         #expect(NamedScenario.all.filter { $0.file == "core.json" }.count == 17)
     }
 }

@@ -81,7 +81,7 @@ private struct Walk {
     mutating func drain() {
         while !asked.isEmpty { answer() }
         #expect(open.isEmpty, "every request is completed")
-        #expect(!table.calls.contains { $0.state == .setup }, "what is not dialled is not there")
+        #expect(!table.calls.contains { $0.state == .setup }, "undialled calls are removed")
     }
 
     private mutating func report(_ body: (inout CallTable) throws(CallReportError) -> [CallTable.Action]) {
