@@ -49,7 +49,7 @@ package struct LinkQueue: Sendable {
     package var pause: Duration
     /// In the order of arrival.
     private var entries: [Entry] = []
-    /// Close times of headsets whose pause has not ended, and of those closed since the last cleanup.
+    /// Close times of headsets, for their pauses; expired ones are removed at the next close.
     private var closedAt: [BluetoothAddress: Instant] = [:]
     private var deadline: Instant?
 

@@ -29,7 +29,7 @@ package struct MediaLink: Sendable {
     /// The policy's request.
     package enum Request: Hashable, Sendable {
         case none
-        /// The route of calls is to be there.
+        /// The policy wants the route of calls on this headset.
         case open
         /// The policy waits for the end.
         case closing

@@ -63,7 +63,7 @@ package enum VoiceProcessorError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .unavailable: VoiceProcessingKind.howToBuild
         case .unsupportedRate(let rate): "voice processing is for 8000, 16000, 32000 and 48000 Hz, not \(rate)"
-        case .failed(let kind): "\(kind.rawValue) cannot be set up: out of memory, or not the library of the build"
+        case .failed(let kind): "\(kind.rawValue) cannot be set up: out of memory, or the library of another build"
         }
     }
 }
