@@ -28,9 +28,9 @@ extension BridgeAudio {
         isStream: Bool = false, priority: Int = 5, duckDecibels: Double? = nil, isMixable: Bool = true
     ) async throws(BridgeError) -> AudioInjection {
         let format = AudioFormat(rate: rate, sample: sampleFormat.sample, channels: channels)
-        let wish = PlaybackWish(
+        let request = PlaybackRequest(
             hearer.destination, priority: priority, duckDecibels: duckDecibels, isMixable: isMixable)
-        var options = format.options.merging(wish.options) { $1 }
+        var options = format.options.merging(request.options) { $1 }
         options["stream"] = .bool(isStream)
         // A clamped value is out of range, too: the daemon refuses it by name.
         options["priority"] = .int32(Int32(clamping: priority))
@@ -39,7 +39,7 @@ extension BridgeAudio {
 }
 
 extension BridgeAudio.Hearer {
-    var destination: PlaybackWish.Destination {
+    var destination: PlaybackRequest.Destination {
         switch self {
         case .call: .call
         case .ring: .ring

@@ -1,7 +1,7 @@
 package import DBus
 
 /// A request to play audio (`Audio1.OpenPlayback`).
-package struct PlaybackWish: Hashable, Sendable {
+package struct PlaybackRequest: Hashable, Sendable {
     /// The listeners.
     package enum Destination: String, CaseIterable, Sendable {
         /// The far end of the calls, mixed with the microphone.

@@ -36,15 +36,15 @@ package final class Announcements {
     /// Gives a program a descriptor for audio that is played here.
     ///
     /// - Parameters:
-    ///   - wish: destination (`ring` or `page`) and manner.
+    ///   - request: destination (`ring` or `page`) and manner.
     ///   - isStream: the descriptor is a byte stream without message boundaries.
     ///   - busName: the requesting program.
     /// - Throws: `wrongState` when the limit of all programs or of this one is reached, or the device does not exist;
     ///   `fault` if no descriptor can be created.
     package func open(
-        _ wish: PlaybackWish, _ format: AudioFormat, isStream: Bool, of busName: String
+        _ request: PlaybackRequest, _ format: AudioFormat, isStream: Bool, of busName: String
     ) throws(APIError) -> PassedDescriptor {
-        let place = try place(wish.destination)
+        let place = try place(request.destination)
         guard players.count(where: { $0 == busName }) < Self.mostPerClient else {
             throw APIError(
                 .wrongState,
@@ -64,14 +64,14 @@ package final class Announcements {
         let source = PlaybackSource.application(
             descriptor: pair.ours, rate: format.rate, layout: format.layout, isStream: isStream)
         do throws(AudioEngineError) {
-            _ = try graph.play(source, Self.manner(wish), at: place) { [weak self] in
+            _ = try graph.play(source, Self.manner(request), at: place) { [weak self] in
                 self?.ended(busName)
             }
         } catch {
             throw APIError(.fault, "the audio engine: \(error)")
         }
         players.append(busName)
-        logger.info("\(busName) plays to \(wish.destination.rawValue): \(format)\(isStream ? ", as a stream" : "")")
+        logger.info("\(busName) plays to \(request.destination.rawValue): \(format)\(isStream ? ", as a stream" : "")")
         return pair.theirs
     }
 
@@ -85,25 +85,25 @@ package final class Announcements {
     /// - Parameter destination: `ring` or `page`.
     /// - Returns: the graph's number of the playback.
     /// - Throws: `wrongState` if the device does not exist, `fault` when the engine has no room.
-    package func play(_ memory: PCMMemory, _ destination: PlaybackWish.Destination) throws(APIError) -> UInt32 {
+    package func play(_ memory: PCMMemory, _ destination: PlaybackRequest.Destination) throws(APIError) -> UInt32 {
         let place = try place(destination)
         do throws(AudioEngineError) {
-            return try graph.play(.stream(memory), Self.manner(PlaybackWish(destination)), at: place)
+            return try graph.play(.stream(memory), Self.manner(PlaybackRequest(destination)), at: place)
         } catch {
             throw APIError(.fault, "the audio engine: \(error)")
         }
     }
 
-    private static func manner(_ wish: PlaybackWish) -> PlaybackManner {
+    private static func manner(_ request: PlaybackRequest) -> PlaybackManner {
         var manner = PlaybackManner()
-        manner.priority = wish.priority
-        manner.isMixable = wish.isMixable
-        manner.duckGain = Float(pow(10, wish.duckDecibels / 20))
+        manner.priority = request.priority
+        manner.isMixable = request.isMixable
+        manner.duckGain = Float(pow(10, request.duckDecibels / 20))
         manner.gainBesideCalls = manner.duckGain
         return manner
     }
 
-    private func place(_ destination: PlaybackWish.Destination) throws(APIError) -> PlaybackPlace {
+    private func place(_ destination: PlaybackRequest.Destination) throws(APIError) -> PlaybackPlace {
         switch destination {
         case .ring:
             guard let device = configuration.output else { throw Self.noDevice("device") }

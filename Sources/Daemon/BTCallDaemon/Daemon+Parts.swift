@@ -8,7 +8,7 @@ package import HeadsetControl
 // Parts of the daemon that tests and the simulator access.
 extension Daemon {
     package var configuration: Configuration { settings.configuration }
-    package var state: ManagerDescription.State { life.state }
+    package var state: ManagerDescription.State { lifecycle.state }
 
     package var graph: AudioGraph { audioParts.graph }
     package var sounds: LocalSounds { audioParts.sounds }

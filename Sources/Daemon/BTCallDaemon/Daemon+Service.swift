@@ -23,12 +23,12 @@ extension Daemon {
     }
 
     /// Creates the object that reports this daemon to a service manager from now on.
-    package func serviceLife(_ notifier: ServiceNotifier) -> ServiceLife {
-        let service = ServiceLife(
+    package func serviceReporter(_ notifier: ServiceNotifier) -> ServiceReporter {
+        let service = ServiceReporter(
             notifier: notifier,
             progress: { [weak self] in self?.audioProgress ?? .init(isPlaying: false, ticks: 0) },
             status: { [weak self] in self?.statusLine ?? "" }, logger: logger)
-        life.stateChanges.subscribe(service) { $0.statusChanged() }
+        lifecycle.stateChanges.subscribe(service) { $0.statusChanged() }
         problems.changes.subscribe(service) { $0.statusChanged() }
         graph.events.subscribe(service) { service, event in
             if case .routed = event { service.statusChanged() }

@@ -22,7 +22,7 @@ package final class Daemon {
     package nonisolated static let version = ProductVersion.current
 
     /// The environment of the daemon, which tests and the simulator replace.
-    package struct Outside {
+    package struct Environment {
         package var paths: any PathOpening
         /// Opens voice links; created with a way to find a headset's adapter.
         package var opener: any AudioLinkOpening
@@ -55,7 +55,7 @@ package final class Daemon {
     package let settings: Settings
     package let problems: ProblemList
     package let router: RouteController
-    package let life: DaemonLife
+    package let lifecycle: DaemonLifecycle
     package let logger: Logger
     let audioParts: AudioParts
     let callParts: CallParts
@@ -77,15 +77,15 @@ package final class Daemon {
 
     /// - Parameters:
     ///   - registry: the mirror of BlueZ on the same bus.
-    ///   - outside: sound cards and voice links.
+    ///   - environment: sound cards and voice links.
     /// - Throws: `DaemonError` when the audio engine does not start.
     package init(
-        configuration base: Configuration, bus: BusConnection, registry: DeviceRegistry, outside: Outside,
+        configuration base: Configuration, bus: BusConnection, registry: DeviceRegistry, environment: Environment,
         logger: Logger
     ) throws(DaemonError) {
         self.bus = bus
         self.logger = logger
-        writer = StateWriter(pause: base.waits.state)
+        writer = StateWriter(pause: base.timeouts.state)
         let store = base.stateDirectory.map { PreferenceStore(directory: $0) }
         let kept = store?.restored(logger) ?? .init()
         settings = Settings(base: base, kept: kept.settings, writer: writer)
@@ -99,14 +99,14 @@ package final class Daemon {
         }
         problems = ProblemList(logger: logger)
         board = Board(
-            configuration: configuration, source: outside.board, problems: problems, logger: logger,
+            configuration: configuration, source: environment.board, problems: problems, logger: logger,
             isPaused: configuration.routing.manualRendering)
-        (audioParts, router) = try Self.audio(settings, bus, outside, board, problems, logger)
+        (audioParts, router) = try Self.audio(settings, bus, environment, board, problems, logger)
         callParts = CallParts(
             settings: settings, bus: bus, audio: audioParts, router: router, writer: writer, problems: problems,
             logger: logger)
         headsetParts = HeadsetParts(
-            settings: settings, bus: bus, registry: registry, outside: outside.headsets, audio: audioParts,
+            settings: settings, bus: bus, registry: registry, environment: environment.headsets, audio: audioParts,
             calls: callParts, router: router, writer: writer, problems: problems, logger: logger)
         router.serve(links: headsetParts.directory, streams: headsetParts.music.links)
         inputs = RoutingInputs(
@@ -118,7 +118,7 @@ package final class Daemon {
             configuration, commands: commands, headsets: headsetParts.directory, music: headsetParts.music,
             calls: callParts.directory, audio: audioParts, logger: logger)
         pairingButton = PairingByButton(
-            configuration.pairing, board: outside.board, pairing: headsetParts.pairing, problems: problems,
+            configuration.pairing, board: environment.board, pairing: headsetParts.pairing, problems: problems,
             logger: logger)
         mixer = PCMMixer(
             audio: audioParts, router: router, headsets: headsetParts.directory, calls: callParts.directory,
@@ -129,44 +129,44 @@ package final class Daemon {
         keeper = PreferenceKeeper(
             store: store, kept: kept, writer: writer, settings: settings, router: router, audio: audioParts,
             problems: problems, logger: logger)
-        life = DaemonLife(settings: settings, calls: callParts.directory, headsets: headsetParts, logger: logger)
+        lifecycle = DaemonLifecycle(settings: settings, calls: callParts.directory, headsets: headsetParts, logger: logger)
         let devices = DeviceList(
             cards: configuration.localDevices, router: router, headsets: headsetParts, board: board,
             graph: audioParts.graph, problems: problems)
         face = BusFace(
-            bus: bus, version: Self.version, life: life,
+            bus: bus, version: Self.version, lifecycle: lifecycle,
             parts: .init(
                 settings: settings, problems: problems, router: router, audio: audioParts, calls: callParts,
                 headsets: headsetParts, buttons: buttons, mixer: mixer, devices: devices, figures: figures,
                 keeper: keeper),
             logReaders: LogReaders(logger: logger))
-        busName = BusName(bus: bus, pause: configuration.waits.busName, problems: problems, logger: logger)
+        busName = BusName(bus: bus, pause: configuration.timeouts.busName, problems: problems, logger: logger)
         settings.changes.subscribe(self) { $0.apply($1.new, replacing: $1.old) }
     }
 
     /// Creates the graph, the policy that routes it, and the other audio components.
     private static func audio(
-        _ settings: Settings, _ bus: BusConnection, _ outside: Outside, _ board: Board, _ problems: ProblemList,
+        _ settings: Settings, _ bus: BusConnection, _ environment: Environment, _ board: Board, _ problems: ProblemList,
         _ logger: Logger
     ) throws(DaemonError) -> (AudioParts, RouteController) {
         let configuration = settings.configuration
-        outside.paths.setPeriod(configuration.periodMilliseconds)
-        outside.paths.setMixing(configuration.mixesWithOthers)
+        environment.paths.setPeriod(configuration.periodMilliseconds)
+        environment.paths.setMixing(configuration.mixesWithOthers)
         let locals = LocalDeviceMonitor(
-            wanted: Set(configuration.localDevices.keys), paths: outside.paths, problems: problems,
-            isToldOfCards: board.watchesCards, interval: configuration.waits.localDevice,
+            wanted: Set(configuration.localDevices.keys), paths: environment.paths, problems: problems,
+            isToldOfCards: board.watchesCards, interval: configuration.timeouts.localDevice,
             isPaused: configuration.routing.manualRendering)
         let graph: AudioGraph
         do throws(AudioEngineError) {
-            var engine = outside.engine
+            var engine = environment.engine
             engine.primeBlocks = configuration.callQueueBlocks
             graph = try AudioGraph.started(
-                engine, paths: outside.paths, silentLimit: configuration.routing.silentLimit, logger: logger)
+                engine, paths: environment.paths, silentLimit: configuration.routing.silentLimit, logger: logger)
         } catch {
             throw DaemonError(
                 what: "the audio engine does not start: \(error)", remedy: "see the limits of the process")
         }
-        let recorder = FlightRecorder(version: version, recording: outside.recording)
+        let recorder = FlightRecorder(version: version, recording: environment.recording)
         let files = configuration.incidents ? configuration.stateDirectory : nil
         let router = RouteController(
             policy: RoutingPolicy(
@@ -175,10 +175,10 @@ package final class Daemon {
             graph: graph, hardware: board, recorder: recorder,
             incidents: IncidentMonitor(
                 recorder: recorder, files: files.map { IncidentFiles(stateDirectory: $0) },
-                delay: configuration.waits.incident, logger: logger),
+                delay: configuration.timeouts.incident, logger: logger),
             logger: logger)
         let parts = AudioParts(
-            settings: settings, bus: bus, graph: graph, locals: locals, paths: outside.paths, router: router,
+            settings: settings, bus: bus, graph: graph, locals: locals, paths: environment.paths, router: router,
             problems: problems, logger: logger)
         return (parts, router)
     }
@@ -206,16 +206,16 @@ package final class Daemon {
         audioParts.pcm.start()
         figures.serve(on: settings.configuration.metricsPort)
         if settings.configuration.autostart {
-            life.begin()
+            lifecycle.begin()
             router.handle(.start)
         }
-        await busName.take()
+        await busName.acquire()
     }
 
     /// Stops everything in order; calls of providers end with `providerGone`.
     package func stop() async {
         headsetParts.reconnector.stop()
-        await life.end()
+        await lifecycle.end()
         pairingButton?.stop()
         await headsetParts.stop()
         await commands.stop()
@@ -237,9 +237,9 @@ package final class Daemon {
     }
 }
 
-extension Daemon.Outside {
-    fileprivate var headsets: HeadsetParts.Outside {
-        HeadsetParts.Outside(
+extension Daemon.Environment {
+    fileprivate var headsets: HeadsetParts.Environment {
+        HeadsetParts.Environment(
             opener: opener, listen: listen, controllers: controllers, voiceRoutingHelper: voiceRoutingHelper,
             radioLinkEnds: radioLinkEnds)
     }

@@ -65,7 +65,7 @@ package enum DaemonCommand {
         let configuration = read(arguments.configuration)
         LogDestination.bootstrap(
             level: configuration.logLevel, arguments.isForeground ? .standardError : .detected)
-        tell(configuration, of: arguments)
+        logWarnings(of: configuration, arguments)
         ControlLoop.shared.run { start(configuration, arguments.bus) }
     }
 
@@ -120,7 +120,7 @@ package enum DaemonCommand {
     }
 
     /// Logs the warnings of a valid configuration, and that none was found.
-    private static func tell(_ configuration: Configuration, of arguments: Arguments) {
+    private static func logWarnings(of configuration: Configuration, _ arguments: Arguments) {
         let logger = Logger(label: "btcalld")
         for warning in configuration.warnings { logger.warning("\(warning)") }
         guard arguments.configuration == nil, access(standardConfiguration, F_OK) != 0 else { return }
@@ -196,7 +196,7 @@ package enum DaemonCommand {
             let opener = SynchronousLinkOpener { headset in
                 registry.device(headset).flatMap { registry.adapter(path: $0.adapterPath)?.address }
             }
-            var outside = Daemon.Outside(
+            var environment = Daemon.Environment(
                 paths: ALSAPathOpener(configuration: configuration), opener: opener, board: LinuxBoard(logger: logger)
             ) {
                 do throws(AudioLinkError) {
@@ -206,11 +206,11 @@ package enum DaemonCommand {
                     return ("links that headsets open are not taken", "\(error)")
                 }
             }
-            outside.controllers = ControllerFacts { ControllerInformation.manufacturer(of: $0) }
-            outside.radioLinkEnds = RadioLinkMonitor()
+            environment.controllers = ControllerFacts { ControllerInformation.manufacturer(of: $0) }
+            environment.radioLinkEnds = RadioLinkMonitor()
             do throws(DaemonError) {
                 let daemon = try Daemon(
-                    configuration: configuration, bus: bus, registry: registry, outside: outside, logger: logger)
+                    configuration: configuration, bus: bus, registry: registry, environment: environment, logger: logger)
                 if !daemon.settings.configuration.namesProgram { giveUpPrograms(logger) }
                 try run(daemon, logger)
             } catch {
@@ -232,10 +232,10 @@ package enum DaemonCommand {
 
     @ControlPlane
     private static func run(_ daemon: Daemon, _ logger: Logger) throws(DaemonError) {
-        let life = daemon.serviceLife(ServiceNotifier())
+        let reporter = daemon.serviceReporter(ServiceNotifier())
         let end: @ControlPlane () -> Void = {
             Task { @ControlPlane in
-                life.stopping()
+                reporter.stopping()
                 await daemon.stop()
                 ControlLoop.shared.stop()
             }
@@ -253,7 +253,7 @@ package enum DaemonCommand {
         }
         Task { @ControlPlane in
             await daemon.start()
-            life.ready()
+            reporter.ready()
         }
     }
 }

@@ -16,11 +16,11 @@ extension AudioObject {
         let options = try call.fields(0, .openPlayback)
         let isStream = try options.optionalBool("stream") ?? false
         let format = try AudioFormat(options: options)
-        let wish = try PlaybackWish(options: options)
+        let request = try PlaybackRequest(options: options)
         let descriptor =
-            switch wish.destination {
+            switch request.destination {
             case .call: try applications.open(format, isStream: isStream, of: call.sender)
-            case .ring, .page: try announcements.open(wish, format, isStream: isStream, of: call.sender)
+            case .ring, .page: try announcements.open(request, format, isStream: isStream, of: call.sender)
             }
         return [.unixDescriptor(descriptor)]
     }

@@ -58,7 +58,7 @@ package final class BusFace {
     }
 
     /// - Parameter version: the daemon's version.
-    package init(bus: BusConnection, version: String, life: any Activating, parts: Parts, logReaders: LogReaders) {
+    package init(bus: BusConnection, version: String, lifecycle: any Activating, parts: Parts, logReaders: LogReaders) {
         self.bus = bus
         self.logReaders = logReaders
         let (devices, keeper, pcm) = (parts.devices, parts.keeper, parts.audio.pcm)
@@ -66,7 +66,7 @@ package final class BusFace {
         // Objects for bluetoothd (profile, media, agent, battery) are hidden from clients.
         bus.exportObjectManager(at: BTCallPath.manager, of: BTCallName.Interface.prefix, answerAge: Self.answerAge)
         manager = ManagerObject(
-            bus: bus, version: version, life: life, problems: parts.problems, settings: parts.settings,
+            bus: bus, version: version, lifecycle: lifecycle, problems: parts.problems, settings: parts.settings,
             headsets: parts.headsets, logReaders: logReaders, figures: parts.figures)
         session = SessionObject(bus: bus, settings: parts.settings, audio: parts.audio, router: parts.router)
         router = RouterObject(
@@ -80,7 +80,7 @@ package final class BusFace {
                 keeper.keep()
                 pcm.valuesChanged()
             })
-        headsets = HeadsetObjects(bus: bus, headsets: parts.headsets, buttons: parts.buttons, life: life)
+        headsets = HeadsetObjects(bus: bus, headsets: parts.headsets, buttons: parts.buttons, lifecycle: lifecycle)
         pairing = PairingObject(bus: bus, pairing: parts.headsets.pairing)
         parts.mixer.microphoneTurns.subscribe(keeper) { $0.keep() }
     }

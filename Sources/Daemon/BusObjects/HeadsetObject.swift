@@ -11,12 +11,12 @@ final class HeadsetObject {
     private let address: BluetoothAddress
     private let headsets: HeadsetDirectory
     private let mediaSource: MediaSource
-    private weak var life: (any Activating)?
+    private weak var lifecycle: (any Activating)?
 
     init(
-        _ address: BluetoothAddress, headsets: HeadsetDirectory, mediaSource: MediaSource, life: (any Activating)?
+        _ address: BluetoothAddress, headsets: HeadsetDirectory, mediaSource: MediaSource, lifecycle: (any Activating)?
     ) {
-        self.life = life
+        self.lifecycle = lifecycle
         self.address = address
         self.headsets = headsets
         self.mediaSource = mediaSource
@@ -53,7 +53,7 @@ final class HeadsetObject {
     // MARK: Members
 
     private func connect(_: MethodCall) async throws(APIError) {
-        guard life?.state == .active else {
+        guard lifecycle?.state == .active else {
             throw APIError(.wrongState, "the daemon is not active: call Manager1.Activate first")
         }
         try await headsets.connect(address)

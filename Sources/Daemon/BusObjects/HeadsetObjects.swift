@@ -13,14 +13,14 @@ package final class HeadsetObjects {
     /// The headsets with an object, as last shown.
     private var exported: [BluetoothAddress: HeadsetDescription] = [:]
     private let mediaSource: MediaSource
-    private weak var life: (any Activating)?
+    private weak var lifecycle: (any Activating)?
 
-    package init(bus: BusConnection, headsets parts: HeadsetParts, buttons: Buttons, life: any Activating) {
-        self.life = life
+    package init(bus: BusConnection, headsets parts: HeadsetParts, buttons: Buttons, lifecycle: any Activating) {
+        self.lifecycle = lifecycle
         self.bus = bus
         headsets = parts.directory
         mediaSource = parts.music.source
-        headsets.changes.subscribe(self) { $0.take($1) }
+        headsets.changes.subscribe(self) { $0.handle($1) }
         headsets.known.subscribe(self) { $0.follow($1) }
         parts.music.changes.subscribe(self) { objects, change in
             switch change {
@@ -39,7 +39,7 @@ package final class HeadsetObjects {
         buttons.presses.subscribe(self) { objects, press in objects.buttonPressed(press.0, press.1) }
     }
 
-    private func take(_ change: HeadsetDirectory.Change) {
+    private func handle(_ change: HeadsetDirectory.Change) {
         switch change {
         case .appeared(let address), .vanished(let address), .changed(let address): follow(address)
         case .buttonPressed, .buttonHeld, .microphoneTurned, .session, .dismissed, .freed, .unpaired: break
@@ -54,7 +54,7 @@ package final class HeadsetObjects {
         }
         let shown = exported.updateValue(headset, forKey: address)
         if shown == nil {
-            let object = HeadsetObject(address, headsets: headsets, mediaSource: mediaSource, life: life)
+            let object = HeadsetObject(address, headsets: headsets, mediaSource: mediaSource, lifecycle: lifecycle)
             bus.export([object.interface], at: BTCallPath.headset(address))
         } else if shown != headset {
             changed(address)

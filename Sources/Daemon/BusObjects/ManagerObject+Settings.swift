@@ -20,12 +20,12 @@ extension ManagerObject {
     func configurationValue() -> Value { .vardict(settings.description.fields) }
 
     func setConfiguration(_ value: Value) throws(APIError) {
-        try settings.take(ConfigurationDescription(Fields(value, of: BTCallName.Manager.configuration)))
+        try settings.apply(ConfigurationDescription(Fields(value, of: BTCallName.Manager.configuration)))
     }
 
     func logout(_ call: MethodCall) async throws(APIError) {
         let forgets = try call.fields(0, .logout).optionalBool("forgetHeadsets") ?? false
-        try await life?.logout(forgettingHeadsets: forgets)
+        try await lifecycle?.logout(forgettingHeadsets: forgets)
     }
 }
 
@@ -38,7 +38,7 @@ extension Settings {
     }
 
     /// Changes the given entries, all or none.
-    package func take(_ description: ConfigurationDescription) throws(APIError) {
+    package func apply(_ description: ConfigurationDescription) throws(APIError) {
         let given = ConfigurationDescription.Entry.allCases.compactMap { entry in
             description.values[entry].map { (name: entry.setting, value: $0) }
         }

@@ -10,7 +10,7 @@ package import HeadsetControl
 package final class ManagerObject {
     private let bus: BusConnection
     private let version: String
-    private(set) weak var life: (any Activating)?
+    private(set) weak var lifecycle: (any Activating)?
     private let problems: ProblemList
     let settings: Settings
     let quirks: HeadsetQuirks
@@ -21,12 +21,12 @@ package final class ManagerObject {
 
     /// - Parameter version: the daemon's version.
     package init(
-        bus: BusConnection, version: String, life: any Activating, problems: ProblemList, settings: Settings,
+        bus: BusConnection, version: String, lifecycle: any Activating, problems: ProblemList, settings: Settings,
         headsets: HeadsetParts, logReaders: LogReaders, figures: MetricsFeed
     ) {
         self.bus = bus
         self.version = version
-        self.life = life
+        self.lifecycle = lifecycle
         self.problems = problems
         self.settings = settings
         quirks = headsets.quirks
@@ -36,7 +36,7 @@ package final class ManagerObject {
         self.figures = figures
         bus.export([interface], at: BTCallPath.manager)
         problems.changes.subscribe(self) { $0.changed(BTCallName.Manager.problems) }
-        life.stateChanges.subscribe(self) { $0.changed(BTCallName.Manager.state) }
+        lifecycle.stateChanges.subscribe(self) { $0.changed(BTCallName.Manager.state) }
         boardBattery.changes.subscribe(self) { $0.changed(BTCallName.Manager.boardBattery) }
         settings.changes.subscribe(self) { manager, change in
             guard change.new.identity != change.old.identity || change.new.ownNumber != change.old.ownNumber else {
@@ -76,13 +76,13 @@ package final class ManagerObject {
 
     // MARK: Lifecycle
 
-    private func activate(_: MethodCall) async throws(APIError) { try await life?.activate() }
+    private func activate(_: MethodCall) async throws(APIError) { try await lifecycle?.activate() }
 
-    private func deactivate(_: MethodCall) async throws(APIError) { try await life?.deactivate() }
+    private func deactivate(_: MethodCall) async throws(APIError) { try await lifecycle?.deactivate() }
 
     private func versionValue() -> Value { .string(version) }
 
-    private func stateValue() -> Value { .string((life?.state ?? .inactive).rawValue) }
+    private func stateValue() -> Value { .string((lifecycle?.state ?? .inactive).rawValue) }
 
     private func problemsValue() -> Value {
         .vardicts(problems.problems.map { ProblemDescription(id: $0.id, what: $0.what, remedy: $0.remedy).fields })

@@ -15,7 +15,7 @@ package final class SessionObject {
     private let settings: Settings
     private let configurator: AudioConfigurator
     private let router: any RouteDeciding
-    private let holders = HolderList<Void>()
+    private let holders = LeaseList<Void>()
 
     package init(bus: BusConnection, settings: Settings, audio: AudioParts, router: any RouteDeciding) {
         self.bus = bus

@@ -21,24 +21,24 @@ package final class CallAudibility {
     private let calls: CallDirectory
     private let router: any RouteDeciding
     private let hasLocalDevices: Bool
-    private let patience: Duration
+    private let delay: Duration
     private let problems: ProblemList
     private var timer: Timer?
-    /// Whether a device has been missing for the whole of `patience`.
+    /// Whether a device has been missing for the whole of `delay`.
     private var isLacking = false
     private var isStopped = false
 
     /// - Parameters:
     ///   - hasLocalDevices: whether the configuration has sections for devices of the board.
-    ///   - patience: how long a device has to be missing before the problem is raised.
+    ///   - delay: how long a device has to be missing before the problem is raised.
     package init(
         calls: CallDirectory, quality: CallQualityMonitor, router: any RouteDeciding, hasLocalDevices: Bool,
-        patience: Duration, problems: ProblemList
+        delay: Duration, problems: ProblemList
     ) {
         self.calls = calls
         self.router = router
         self.hasLocalDevices = hasLocalDevices
-        self.patience = patience
+        self.delay = delay
         self.problems = problems
         router.notices.subscribe(self) { audibility, _ in audibility.follow() }
         calls.changes.subscribe(self) { audibility, _ in audibility.follow() }
@@ -60,7 +60,7 @@ package final class CallAudibility {
             isLacking = false
             problems.end(Self.noDevice)
         } else if !isLacking, timer == nil {
-            timer = ControlLoop.shared.schedule(after: patience) { [weak self] in
+            timer = ControlLoop.shared.schedule(after: delay) { [weak self] in
                 guard let self else { return }
                 timer = nil
                 isLacking = true

@@ -8,7 +8,7 @@ import Telephony
 // and continues.
 extension CallDirectory {
     /// Called when an application's name has left the bus.
-    package func left(_ busName: String) {
+    package func nameVanished(_ busName: String) {
         guard bus.isConnected else { return keep(busName) }
         Task { @ControlPlane [weak self, bus] in
             // On a bus that still runs, the application has ended or closed its connection.
@@ -27,10 +27,10 @@ extension CallDirectory {
         }
     }
 
-    /// The bus has returned: applications that do not come back within `absencePatience` count as gone.
+    /// The bus has returned: applications that do not come back within `absenceTimeout` count as gone.
     package func busReturned() {
         absence?.cancel()
-        absence = ControlLoop.shared.schedule(after: absencePatience) { [weak self] in self?.endAbsence() }
+        absence = ControlLoop.shared.schedule(after: absenceTimeout) { [weak self] in self?.endAbsence() }
     }
 
     private func endAbsence() {
@@ -38,13 +38,13 @@ extension CallDirectory {
         remove { owner in
             guard (owner as? CallProviderProxy)?.isAbsent ?? false else { return false }
             logger.notice(
-                "\(owner.name) has not come back to the bus within \(absencePatience): its calls end")
+                "\(owner.name) has not come back to the bus within \(absenceTimeout): its calls end")
             return true
         }
     }
 
     /// Registers an application that has come back and names the calls it had; its calls keep their state.
-    package func takeBack(_ busName: String, _ path: String, _ options: ProviderOptions) throws(APIError) {
+    package func reattach(_ busName: String, _ path: String, _ options: ProviderOptions) throws(APIError) {
         for index in providers.indices {
             guard let proxy = providers[index].owner as? CallProviderProxy, proxy.isAbsent, proxy.path == path,
                 proxy.name == options.name, proxy.options.format == options.format

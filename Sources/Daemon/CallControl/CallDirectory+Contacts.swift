@@ -30,7 +30,7 @@ extension CallDirectory {
     }
 
     /// Adds a contact that arrived late; a name that the application gave stays.
-    package func take(_ contact: ContactDescription, of number: String) {
+    package func contactFound(_ contact: ContactDescription, of number: String) {
         for call in table.calls where call.details.number == number && call.details.name == nil {
             record(call.id)?.contact = contact
             let details = CallDetails(name: contact.name, hasVideo: call.details.hasVideo)

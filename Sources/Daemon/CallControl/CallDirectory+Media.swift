@@ -106,7 +106,7 @@ extension CallDirectory {
             case .declined: throw APIError(.accessDenied, "a client has declined the change (AnswerMediaChange)")
             case .callOver: throw APIError(.noSuchCall, "the call ended before somebody agreed")
             case .unanswered:
-                throw APIError(.timedOut, "nobody agreed within \(mediaPatience): see Call1.AnswerMediaChange")
+                throw APIError(.timedOut, "nobody agreed within \(mediaTimeout): see Call1.AnswerMediaChange")
             }
         }
         try await carryOut(media, of: record)
@@ -154,7 +154,7 @@ extension CallDirectory {
         }
         let question = MediaQuestion(record)
         mediaQuestions.append(question)
-        question.timer = ControlLoop.shared.schedule(after: mediaPatience) { [weak self] in
+        question.timer = ControlLoop.shared.schedule(after: mediaTimeout) { [weak self] in
             self?.end(question, .unanswered)
         }
         return await withCheckedContinuation { continuation in
@@ -231,13 +231,13 @@ extension CallDirectory {
     /// Mutes the microphone for all calls, or unmutes it, and notifies the applications that registered for it.
     package func setMuted(_ isMuted: Bool) {
         self.isMuted = isMuted
-        tellMuted()
+        notifyMuted()
     }
 
-    package func tellMuted() {
-        for record in calls where record.isToldMuted != isMuted {
+    package func notifyMuted() {
+        for record in calls where record.isNotifiedMuted != isMuted {
             guard record.call.state == .active || record.call.state == .held else { continue }
-            record.isToldMuted = isMuted
+            record.isNotifiedMuted = isMuted
             guard record.call.capabilities.contains(.mute) else { continue }
             let isMuted = isMuted
             Task { @ControlPlane in

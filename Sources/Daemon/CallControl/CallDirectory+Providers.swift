@@ -14,7 +14,7 @@ extension CallDirectory {
         guard acceptsProviders else {
             throw APIError(.wrongState, "the daemon is not active: call Manager1.Activate first")
         }
-        if !options.calls.isEmpty { return try takeBack(busName, path, options) }
+        if !options.calls.isEmpty { return try reattach(busName, path, options) }
         let proxy = CallProviderProxy(bus: bus, busName: busName, path: path, options: options, deadline: deadline)
         if let index = index(of: busName, path) {
             providers[index].owner = proxy
@@ -72,7 +72,7 @@ extension CallDirectory {
     package func watch(_ busName: String) {
         guard clients[busName] == nil else { return }
         clients[busName] = bus.watchName(busName) { [weak self] owner in
-            if owner == nil { self?.left(busName) }
+            if owner == nil { self?.nameVanished(busName) }
         }
     }
 

@@ -61,7 +61,7 @@ package final class CallDirectory {
     package var mediaChangeRule = MediaChangeRule.accept
     package var mediaQuestions: [MediaQuestion] = []
     /// How long a client may take to answer a media change.
-    package var mediaPatience = Duration.seconds(20)
+    package var mediaTimeout = Duration.seconds(20)
     /// Properties of a call that have changed.
     package let properties = Signal<(CallRecord, [String])>()
     package let mediaRequests = Signal<(CallRecord, MediaState)>()
@@ -77,7 +77,7 @@ package final class CallDirectory {
     package let providerChanges = Signal<Void>()
     package let deadline: Duration
     /// How long applications may take to come back after the bus, and the timer for it.
-    package var absencePatience = Duration.seconds(15)
+    package var absenceTimeout = Duration.seconds(15)
     package var absence: Timer?
 
     /// Looks up the names of callers.
@@ -94,11 +94,11 @@ package final class CallDirectory {
     ) {
         self.audio = audio
         self.tones = tones
-        contacts = ContactResolvers(bus: bus, budget: contactBudget, patience: deadline, logger: logger)
+        contacts = ContactResolvers(bus: bus, budget: contactBudget, timeout: deadline, logger: logger)
         self.bus = bus
         self.deadline = deadline
         self.logger = logger
-        contacts.onContact = { [weak self] number, contact in self?.take(contact, of: number) }
+        contacts.onContact = { [weak self] number, contact in self?.contactFound(contact, of: number) }
     }
 
     /// In order of appearance.
@@ -129,8 +129,8 @@ package final class CallDirectory {
                     CallRequestResult(outcome: outcome, refusal: context.refusal))
             }
         }
-        tellUnshownSpeech()
-        tellSnapshot()
+        sendUnshownSpeech()
+        sendSnapshot()
     }
 
     /// Keeps the details of a request until the table completes it.
@@ -151,19 +151,19 @@ package final class CallDirectory {
     /// Reports a change of a call in a fixed order:
     /// 1. The call's object, so that clients see the call before its effects.
     /// 2. All other subscribers.
-    private func tell(_ change: Change) {
+    private func send(_ change: Change) {
         objectChanges.send(change)
         changes.send(change)
     }
 
-    private func tellSnapshot() {
+    private func sendSnapshot() {
         let snapshot = table.snapshot
         guard snapshot != shown else { return }
         shown = snapshot
         snapshots.send(snapshot)
     }
 
-    private func tellUnshownSpeech() {
+    private func sendUnshownSpeech() {
         guard table.isSpeakingUnshown != isSpeakingUnshown else { return }
         isSpeakingUnshown.toggle()
         unshownSpeech.send(isSpeakingUnshown)
@@ -176,15 +176,15 @@ package final class CallDirectory {
         record.contact = context.contact
         records.append(record)
         logger.about(call: record.uuid).info("\(call.direction) call \(record.uuid) of \(provider.owner.name)")
-        tell(.added(record))
+        send(.added(record))
         if call.state != .setup { appeared(record) }
         lookUp(record)
     }
 
     private func appeared(_ record: CallRecord) {
         // Done before the policy opens a link: headsets that see no call may refuse it, or see a virtual one.
-        tellUnshownSpeech()
-        tellSnapshot()
+        sendUnshownSpeech()
+        sendSnapshot()
         let (video, audio) = (record.media.video != .off, record.media.audio)
         switch record.call.direction {
         case .incoming: routing.send(.callIncoming(call: record.uuid, video: video, routes: nil, audio: audio))
@@ -207,9 +207,9 @@ package final class CallDirectory {
             default: break
             }
         }
-        tell(.changed(record))
+        send(.changed(record))
         exchangeAudio(record)
-        tellMuted()
+        notifyMuted()
     }
 
     private func ended(_ call: Call) {
@@ -224,7 +224,7 @@ package final class CallDirectory {
         guard case .ended(let reason) = call.state else { return }
         logger.about(call: record.uuid).info("call \(record.uuid): ended, \(reason.rawValue)")
         routing.send(.callEnded(call: record.uuid))
-        tell(.ended(record, reason))
+        send(.ended(record, reason))
     }
 
     /// Starts or ends the call's audio, which exists while the call is alerting (early media) or active.

@@ -41,18 +41,18 @@ package final class CallParts {
         mute = parts.mute
         audio = CallAudio(graph: parts.graph, logger: logger)
         directory = CallDirectory(
-            bus: bus, audio: audio, tones: parts.sounds.tones, deadline: configuration.waits.provider,
-            contactBudget: configuration.waits.contact, logger: logger)
-        directory.absencePatience = configuration.waits.absence
-        directory.mediaPatience = configuration.waits.media
+            bus: bus, audio: audio, tones: parts.sounds.tones, deadline: configuration.timeouts.provider,
+            contactBudget: configuration.timeouts.contact, logger: logger)
+        directory.absenceTimeout = configuration.timeouts.absence
+        directory.mediaTimeout = configuration.timeouts.media
         directory.routing.subscribe { [weak router] event in router?.handle(event) }
         directory.snapshots.subscribe(parts.sounds.tones) { $0.follow($1) }
         quality = CallQualityMonitor(
-            graph: parts.graph, calls: directory, interval: configuration.waits.quality,
-            window: configuration.waits.qualityWindow, patience: configuration.waits.silence)
+            graph: parts.graph, calls: directory, interval: configuration.timeouts.quality,
+            window: configuration.timeouts.qualityWindow, timeout: configuration.timeouts.silence)
         taps = CallTaps(
             graph: parts.graph, calls: directory, consent: configuration.recording,
-            patience: configuration.waits.recording, logger: logger)
+            consentTimeout: configuration.timeouts.recording, logger: logger)
         pcmCalls = PCMCalls(calls: directory, pcm: parts.pcm, logger: logger)
         holds = InterruptionHolds(calls: directory, isOn: configuration.holdsInterrupted, logger: logger)
         access = AudioAccess(
@@ -61,7 +61,7 @@ package final class CallParts {
         ringLimit = RingLimit(calls: directory, limit: configuration.ringLimit, logger: logger)
         audibility = CallAudibility(
             calls: directory, quality: quality, router: router,
-            hasLocalDevices: !configuration.localDevices.isEmpty, patience: configuration.waits.silence,
+            hasLocalDevices: !configuration.localDevices.isEmpty, delay: configuration.timeouts.silence,
             problems: problems)
         journal = Self.journal(configuration, problems)
         log = Self.log(configuration, writer, problems, logger)
@@ -73,7 +73,7 @@ package final class CallParts {
         directory.routing.subscribe(self) { calls, event in
             if case .callMedia = event { calls.followMedia() }
         }
-        directory.changes.subscribe(self) { $0.take($1) }
+        directory.changes.subscribe(self) { $0.handle($1) }
         directory.refusals.subscribe(log) { $0.add($1) }
     }
 
@@ -95,7 +95,7 @@ package final class CallParts {
         bus.readers = configuration.callers == .everybody ? nil : readers.readers
     }
 
-    private func take(_ change: CallDirectory.Change) {
+    private func handle(_ change: CallDirectory.Change) {
         microphone.setInCall(!directory.calls.isEmpty)
         followMedia()
         if directory.calls.isEmpty { mute.set(false) }

@@ -39,7 +39,7 @@ package final class CallQualityMonitor {
     private let graph: AudioGraph
     private let interval: Duration
     private let window: Duration
-    private let patience: Duration
+    private let timeout: Duration
     private var known: [CallRecord] = []
     /// Calls that have audio.
     private var watched: [Watched] = []
@@ -50,23 +50,23 @@ package final class CallQualityMonitor {
     /// - Parameters:
     ///   - interval: time between two readings.
     ///   - window: period covered by the recent quality.
-    ///   - patience: how long an application may exchange nothing before the quality counts as unknown.
+    ///   - timeout: how long an application may exchange nothing before the quality counts as unknown.
     package init(
-        graph: AudioGraph, calls: CallDirectory, interval: Duration, window: Duration, patience: Duration
+        graph: AudioGraph, calls: CallDirectory, interval: Duration, window: Duration, timeout: Duration
     ) {
-        self.patience = patience
+        self.timeout = timeout
         self.graph = graph
         self.interval = interval
         self.window = window
         calls.endings.subscribe(self) { $0.ended($1) }
-        calls.changes.subscribe(self) { $0.take($1) }
-        graph.events.subscribe(self) { $0.take($1) }
+        calls.changes.subscribe(self) { $0.handle($1) }
+        graph.events.subscribe(self) { $0.handle($1) }
     }
 
     /// Whether a call has audio and is read at an interval.
     package var isWatching: Bool { timer != nil }
 
-    private func take(_ event: AudioGraph.Event) {
+    private func handle(_ event: AudioGraph.Event) {
         switch event {
         case .firstPacket, .linkSilent: sample()
         case .linkLost, .pathFailed, .routed: follow()
@@ -76,7 +76,7 @@ package final class CallQualityMonitor {
         }
     }
 
-    private func take(_ change: CallDirectory.Change) {
+    private func handle(_ change: CallDirectory.Change) {
         switch change {
         case .added(let record):
             record.history = CallHistory(window: window)
@@ -217,7 +217,7 @@ package final class CallQualityMonitor {
             keep(index)
         }
         if isExchanging || call.record.call.state != .active { watched[index].exchangedAt = now }
-        let isUnexchanged = watched[index].exchangedAt.duration(to: now) >= patience
+        let isUnexchanged = watched[index].exchangedAt.duration(to: now) >= timeout
         if isUnexchanged { watched[index].held = LinkQuality() }
         watched[index].exchange = exchange(of: call.record) ?? call.exchange
         setUnexchanged(isUnexchanged, call.record)

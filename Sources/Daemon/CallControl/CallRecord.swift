@@ -51,7 +51,7 @@ package final class CallRecord {
     /// Directions of its audio and video.
     package internal(set) var media = MediaState()
     /// Whether its application was last notified that it is muted.
-    package var isToldMuted = false
+    package var isNotifiedMuted = false
 
     package init(call: Call, provider: any CallOwner) {
         identifier = call.id

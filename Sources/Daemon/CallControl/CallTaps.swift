@@ -55,7 +55,7 @@ package final class CallTaps {
     }
     private let engine: AudioEngine
     private let calls: CallDirectory
-    private let patience: Duration
+    private let consentTimeout: Duration
     private let logger: Logger
     private var taps: [UInt32: Tap] = [:]
     private var questions: [Question] = []
@@ -66,14 +66,14 @@ package final class CallTaps {
     private static let mostQuestionsPerClient = 2
     private static let mostTapsPerClient = 4
 
-    /// - Parameter patience: how long a request waits for consent.
+    /// - Parameter consentTimeout: how long a request waits for consent.
     package init(
-        graph: AudioGraph, calls: CallDirectory, consent: RecordingConsent, patience: Duration, logger: Logger
+        graph: AudioGraph, calls: CallDirectory, consent: RecordingConsent, consentTimeout: Duration, logger: Logger
     ) {
         engine = graph.engine
         self.calls = calls
         self.consent = consent
-        self.patience = patience
+        self.consentTimeout = consentTimeout
         self.logger = logger
         calls.endings.subscribe(self) { $0.ended($1) }
         graph.events.subscribe(self) { taps, event in
@@ -111,7 +111,7 @@ package final class CallTaps {
             case .callOver: throw APIError(.noSuchCall, "the call ended before somebody allowed to record it")
             case .denied: throw denied(call, busName, "recording the call was not allowed")
             case .unanswered:
-                throw denied(call, busName, "nobody allowed to record the call within \(patience): see AllowRecording")
+                throw denied(call, busName, "nobody allowed to record the call within \(consentTimeout): see AllowRecording")
             }
         }
         return try attach(call, options, busName)
@@ -182,7 +182,7 @@ package final class CallTaps {
         }
         let question = Question(call, busName)
         questions.append(question)
-        question.timer = ControlLoop.shared.schedule(after: patience) { [weak self] in
+        question.timer = ControlLoop.shared.schedule(after: consentTimeout) { [weak self] in
             self?.answer(question, .unanswered)
         }
         logger.notice("call \(call.uuid): \(busName) asks to record it")

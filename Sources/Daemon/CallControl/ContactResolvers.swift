@@ -32,17 +32,17 @@ package final class ContactResolvers {
     package var onContact: (@ControlPlane (_ number: String, _ contact: ContactDescription) -> Void)?
     private let bus: BusConnection
     private let budget: Duration
-    private let patience: Duration
+    private let timeout: Duration
     private let logger: Logger
     private var resolvers: [AskedProgram] = []
 
     /// - Parameters:
     ///   - budget: the longest that an incoming call waits.
-    ///   - patience: how long an answer is still accepted.
-    package init(bus: BusConnection, budget: Duration, patience: Duration, logger: Logger) {
+    ///   - timeout: how long an answer is still accepted.
+    package init(bus: BusConnection, budget: Duration, timeout: Duration, logger: Logger) {
         self.bus = bus
         self.budget = budget
-        self.patience = patience
+        self.timeout = timeout
         self.logger = logger
     }
 
@@ -103,7 +103,7 @@ package final class ContactResolvers {
                 let isInTime = contact != nil && isWaitedFor
                 note(resolver, isPrompt: isInTime)
                 question.awaited.removeAll { $0 === resolver }
-                take(contact, for: question)
+                received(contact, for: question)
             }
         }
     }
@@ -132,7 +132,7 @@ package final class ContactResolvers {
         do throws(BusError) {
             let reply = try await bus.call(
                 resolver.busName, resolver.path, BTCallName.Interface.contactResolver, member, [.string(number)],
-                timeout: patience)
+                timeout: timeout)
             return .success(reply.first)
         } catch {
             logger.debug("\(resolver.busName) does not resolve a contact: \(error.message)")
@@ -146,7 +146,7 @@ package final class ContactResolvers {
         finish(question, nil)
     }
 
-    private func take(_ contact: ContactDescription?, for question: Question) {
+    private func received(_ contact: ContactDescription?, for question: Question) {
         if let contact, !contact.name.isEmpty, !question.isNamed {
             question.isNamed = true
             guard question.answer == nil else { return finish(question, contact) }

@@ -32,7 +32,7 @@ package final class RingLimit {
         self.calls = calls
         self.limit = limit
         self.logger = logger
-        calls.changes.subscribe(self) { $0.take($1) }
+        calls.changes.subscribe(self) { $0.handle($1) }
     }
 
     package func stop() {
@@ -40,7 +40,7 @@ package final class RingLimit {
         ringing = []
     }
 
-    private func take(_ change: CallDirectory.Change) {
+    private func handle(_ change: CallDirectory.Change) {
         switch change {
         case .added(let record):
             guard record.call.state.isRinging else { return }

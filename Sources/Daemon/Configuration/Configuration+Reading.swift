@@ -18,7 +18,7 @@ extension Configuration {
         _ contents: ConfigurationContents, file: String
     ) -> (configuration: Configuration, mistakes: [ConfigurationError]) {
         var reader = SectionReader(file: file, heads: contents.heads)
-        for entry in contents.entries { reader.take(entry) }
+        for entry in contents.entries { reader.apply(entry) }
         reader.finish()
         let mistakes = (contents.mistakes + reader.mistakes).sorted { ($0.line ?? 0) < ($1.line ?? 0) }
         return (reader.configuration, mistakes)
@@ -67,7 +67,7 @@ private struct SectionReader {
         }
     }
 
-    mutating func take(_ entry: ConfigurationEntry) {
+    mutating func apply(_ entry: ConfigurationEntry) {
         guard !refused.contains(entry.section) else { return }
         guard let section = ConfigurationSection(entry.section) else { return refuse(entry) }
         guard let key = section.key(entry.key) else { return refuseKey(entry, section) }

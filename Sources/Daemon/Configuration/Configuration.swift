@@ -50,7 +50,7 @@ package struct Configuration: Sendable {
     }
 
     /// Timeouts and intervals of the daemon; tests use shorter ones.
-    package struct Waits: Sendable {
+    package struct Timeouts: Sendable {
         /// How long a provider may take to carry out a request.
         package var provider = Duration.seconds(5)
         /// How long a contact resolver may take before the call rings without a name.
@@ -157,7 +157,7 @@ package struct Configuration: Sendable {
     /// The program that suspends and restores the music of a headset; nil: none.
     package var mediaCommand: String?
     /// Whether btcalld makes controllers send voice to the host.
-    package var scoRouting = VoiceRoutingWish.leave
+    package var scoRouting = VoiceRoutingSetting.leave
     /// When headsets see a virtual call for audio that belongs to no call.
     package var virtualCall = VirtualCall.onRequest
     /// Shortest time in milliseconds from the connection, or the answer, to a headset's audio link, 0…2000.
@@ -244,7 +244,7 @@ package struct Configuration: Sendable {
     /// Uses of names from earlier versions, which are still accepted.
     package var warnings: [ConfigurationError] = []
     /// Set by tests only; no key sets them.
-    package var waits = Waits()
+    package var timeouts = Timeouts()
 
     package init() {}
 

@@ -31,7 +31,7 @@ extension ConfigurationSection {
                 "host: make Broadcom and Cypress controllers send voice to the host instead of their PCM pins",
                 accepted: routings, effect: .now, read: { $0.scoRouting.rawValue },
                 apply: { configuration, value throws(ConfigurationValueError) in
-                    guard let found = VoiceRoutingWish(rawValue: value.lowercased()) else {
+                    guard let found = VoiceRoutingSetting(rawValue: value.lowercased()) else {
                         throw ConfigurationValueError(accepted: routings)
                     }
                     configuration.scoRouting = found

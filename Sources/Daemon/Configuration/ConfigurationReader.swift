@@ -175,7 +175,7 @@ package enum ConfigurationReader {
                 }, context,
                 { context, section, key, value in
                     guard let context, let section, let key else { return 0 }
-                    Unmanaged<Reading>.fromOpaque(context).takeUnretainedValue().take(
+                    Unmanaged<Reading>.fromOpaque(context).takeUnretainedValue().add(
                         section: String(cString: section), key: String(cString: key),
                         value: value.map { String(cString: $0) } ?? "")
                     return 1
@@ -233,7 +233,7 @@ package enum ConfigurationReader {
             line.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r") }
         }
 
-        func take(section: String, key: String, value: String) {
+        func add(section: String, key: String, value: String) {
             hasKey = true
             let name = "[\(section)] \(key)"
             if let earlier = places[name] {

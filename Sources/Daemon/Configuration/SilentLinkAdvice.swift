@@ -16,7 +16,7 @@ package enum SilentLinkAdvice {
     ///   - isHeard: whether other links through it had audio.
     ///   - isRouted: whether it has confirmed to send voice to the host.
     package static func text(
-        controller: String, maker: Int?, isHeard: Bool, wish: VoiceRoutingWish, isRouted: Bool
+        controller: String, maker: Int?, isHeard: Bool, setting: VoiceRoutingSetting, isRouted: Bool
     ) -> String {
         if isHeard {
             return "links through \(controller) were heard before, so the cause is this headset or the radio"
@@ -32,7 +32,7 @@ package enum SilentLinkAdvice {
         let every = "if this is so for every headset,"
         let subject = known.map { "\($0); \(every) it" } ?? "\(every) \(controller)"
         let fault = "\(subject) sends voice to its PCM pins instead of the host"
-        switch (maker, wish) {
+        switch (maker, setting) {
         case (broadcom, .leave), (cypress, .leave):
             return "\(fault): `btcall config bluetooth.scoRouting host`"
         case (broadcom, .host), (cypress, .host):

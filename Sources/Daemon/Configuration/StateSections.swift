@@ -23,7 +23,7 @@ package struct StateSections: Sendable {
     /// - Throws: `ConfigurationError` for a file that cannot be read (edited by hand, or damaged).
     package func load<Key: Hashable, Memory>(
         key: (ConfigurationEntry) throws(ConfigurationError) -> Key, into memory: Memory,
-        take: (ConfigurationEntry, inout Memory) throws(ConfigurationError) -> Void
+        apply: (ConfigurationEntry, inout Memory) throws(ConfigurationError) -> Void
     ) throws(ConfigurationError) -> (origin: [String: String], memories: [Key: Memory]) {
         var values: [String: String] = [:]
         var memories: [Key: Memory] = [:]
@@ -32,7 +32,7 @@ package struct StateSections: Sendable {
             if entry.section == origin {
                 values[entry.key] = entry.value
             } else {
-                try take(entry, &memories[key(entry), default: memory])
+                try apply(entry, &memories[key(entry), default: memory])
             }
         }
         return (values, memories)

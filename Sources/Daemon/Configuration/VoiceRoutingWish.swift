@@ -1,4 +1,4 @@
 /// Where controllers shall send voice (`[bluetooth] scoRouting`): left unchanged, or to the host.
-package enum VoiceRoutingWish: String, CaseIterable, Sendable {
+package enum VoiceRoutingSetting: String, CaseIterable, Sendable {
     case leave, host
 }

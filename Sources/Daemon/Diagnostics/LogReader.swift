@@ -56,7 +56,7 @@ package final class LogReader: Sendable {
     }
 
     /// Sends or queues a line. May be called from any thread.
-    package func take(_ line: LogLine) {
+    package func deliver(_ line: LogLine) {
         let mustWait = state.withLock { state in
             guard state.descriptor >= 0 else { return false }
             let packet = line.packet

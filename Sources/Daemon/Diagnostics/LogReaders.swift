@@ -39,7 +39,7 @@ package final class LogReaders {
             let reader = LogReader(taking: pair.ours)
             try reader.start { [weak self] reader in self?.left(reader, busName) }
             logger.notice("the log goes to \(busName)")
-            places.append(Place(busName: busName, reader: reader, sink: LogSinks.add { reader.take($0) }))
+            places.append(Place(busName: busName, reader: reader, sink: LogSinks.add { reader.deliver($0) }))
             return pair.theirs
         } catch {
             throw APIError(.fault, "no descriptor for the log: \(error); see LimitNOFILE of the daemon")

@@ -24,7 +24,7 @@ extension AudioGatewayConfiguration {
         volumeResend = AudioGateway.forgetfulness
         audioDelay = .milliseconds(configuration.audioDelayMilliseconds)
         virtualCall = configuration.virtualCall
-        setUpTimeout = configuration.waits.setUp
+        setUpTimeout = configuration.timeouts.setUp
         speakerCeiling = configuration.volumeCeiling
         if configuration.callDuration { features.insert(.callDuration) }
         // A headset that holds its key asks for voice recognition.

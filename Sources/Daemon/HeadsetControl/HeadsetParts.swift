@@ -15,7 +15,7 @@ import Routing
 @ControlPlane
 package final class HeadsetParts {
     /// Parts of the environment that a test or the simulator replaces.
-    package struct Outside {
+    package struct Environment {
         /// Opens links; built with a function that finds the adapter of a headset.
         package var opener: any AudioLinkOpening
         package var listen: BluetoothWatch.Listen
@@ -57,7 +57,7 @@ package final class HeadsetParts {
     private let problems: ProblemList
 
     package init(
-        settings: Settings, bus: BusConnection, registry: DeviceRegistry, outside: Outside, audio: AudioParts,
+        settings: Settings, bus: BusConnection, registry: DeviceRegistry, environment: Environment, audio: AudioParts,
         calls: CallParts, router: any RouteDeciding, writer: StateWriter, problems: ProblemList, logger: Logger
     ) {
         let configuration = settings.configuration
@@ -67,15 +67,15 @@ package final class HeadsetParts {
         self.problems = problems
         adapterNames = AdapterNames(configuration.identity.displayName, registry: registry, logger: logger)
         quirks = HeadsetQuirks(
-            configuration: configuration, registry: registry, facts: outside.controllers, logger: logger)
+            configuration: configuration, registry: registry, facts: environment.controllers, logger: logger)
         levels = Self.levels(configuration, bus, registry, writer, problems, logger)
         boardBattery = BoardBattery(bus: bus, source: configuration.boardBattery, logger: logger)
         let voiceRouting = VoiceRouting(
-            configuration.scoRouting, helper: outside.voiceRoutingHelper, facts: outside.controllers,
+            configuration.scoRouting, helper: environment.voiceRoutingHelper, facts: environment.controllers,
             problems: problems, logger: logger)
         self.voiceRouting = voiceRouting
         admission = LinkAdmission(
-            opener: outside.opener, pause: configuration.routing.reopenPause,
+            opener: environment.opener, pause: configuration.routing.reopenPause,
             advice: { [registry] address in voiceRouting.advice(registry.device(address)?.adapterPath) },
             logger: logger)
         let music = MusicControl(
@@ -86,12 +86,12 @@ package final class HeadsetParts {
         peace = MediaPeace(
             players: players,
             command: MediaCommand(
-                configuration.mediaCommand, limit: configuration.waits.mediaCommand, problems: problems, logger: logger),
+                configuration.mediaCommand, limit: configuration.timeouts.mediaCommand, problems: problems, logger: logger),
             music: music, calls: calls.directory, admission: admission, router: router,
-            delay: configuration.routing.mediaRestore, patience: configuration.waits.foreignMusic, logger: logger)
+            delay: configuration.routing.mediaRestore, patience: configuration.timeouts.foreignMusic, logger: logger)
         directory = HeadsetDirectory(
             registry: registry, calls: calls.directory, graph: audio.graph, admission: admission,
-            opener: outside.opener, configuration: gateway,
+            opener: environment.opener, configuration: gateway,
             codecMemories: Self.codecMemories(configuration, writer, logger), quirks: quirks, levels: levels,
             music: peace, media: { music.description(of: $0) }, logger: logger)
         directory.servesA2DP = configuration.a2dp
@@ -100,21 +100,21 @@ package final class HeadsetParts {
             logger: logger)
         expectedProfiles = ExpectedProfiles(
             registry: registry, headsets: directory, profiles: profiles, music: music, calls: calls.directory,
-            admission: admission, problems: problems, waits: configuration.profileWaits, logger: logger)
+            admission: admission, problems: problems, delays: configuration.profileDelays, logger: logger)
         observer = ReconnectObserver(
             registry: registry, headsets: directory, profiles: profiles, music: music, calls: calls,
             admission: admission)
         reconnector = Reconnector(
             registry: registry, observer: observer, problems: problems,
             store: configuration.stateDirectory.map { ReconnectStore(directory: $0) }, writer: writer,
-            ends: outside.radioLinkEnds, settings: configuration.reconnectSettings, logger: logger)
+            ends: environment.radioLinkEnds, settings: configuration.reconnectSettings, logger: logger)
         pairing = PairingControl(
             bus: bus, registry: registry, calls: calls.directory,
             light: PairingLight(configuration.pairing.light, problems: problems), logger: logger)
         watch = BluetoothWatch(
             registry: registry, headsets: directory, expectedProfiles: expectedProfiles, reconnector: reconnector,
-            voiceRouting: voiceRouting, router: router, listen: outside.listen,
-            hasLocalDevices: !configuration.localDevices.isEmpty, patience: configuration.waits.adapter,
+            voiceRouting: voiceRouting, router: router, listen: environment.listen,
+            hasLocalDevices: !configuration.localDevices.isEmpty, patience: configuration.timeouts.adapter,
             problems: problems)
         headsetMute = HeadsetMute(
             settings: settings, router: router, headsets: directory, calls: calls.directory, audio: audio,
@@ -204,7 +204,7 @@ package final class HeadsetParts {
         }
         voiceRouting.follow(new.scoRouting)
         if new.a2dp != old.a2dp || new.a2dpQuality != old.a2dpQuality || new.listener != old.listener { followA2DP() }
-        expectedProfiles.follow(new.profileWaits)
+        expectedProfiles.follow(new.profileDelays)
         reconnector.follow(new.reconnectSettings)
         peace.setDelay(new.routing.mediaRestore)
         players.isOn = new.pausesPlayers
@@ -245,7 +245,7 @@ package final class HeadsetParts {
     ) -> HeadsetLevels {
         HeadsetLevels(
             memory: VolumeMemory(
-                directory: configuration.stateDirectory, pause: configuration.waits.volumes, writer: writer,
+                directory: configuration.stateDirectory, pause: configuration.timeouts.volumes, writer: writer,
                 problems: problems, logger: logger),
             ceilings: configuration.headsets.compactMapValues(\.volumeCeiling), registry: registry,
             provider: BatteryProvider(bus: bus, registry: registry, logger: logger))
@@ -261,15 +261,15 @@ package final class HeadsetParts {
 }
 
 extension Configuration {
-    fileprivate var profileWaits: ProfileRepair.Waits {
-        ProfileRepair.Waits(check: profileCheck, quiet: waits.profileQuiet, pause: waits.profilePause)
+    fileprivate var profileDelays: ProfileRepair.Delays {
+        ProfileRepair.Delays(check: profileCheck, quiet: timeouts.profileQuiet, pause: timeouts.profilePause)
     }
 
     fileprivate var reconnectSettings: ReconnectManager.Settings {
         ReconnectManager.Settings(
-            isOn: reconnect.isOn, first: waits.reconnectSecond * reconnect.seconds,
-            longest: waits.reconnectSecond * max(reconnect.maxSeconds, reconnect.seconds),
-            losses: reconnect.losses, quarantine: waits.reconnectSecond * reconnect.quarantineSeconds,
-            gap: waits.reconnectSecond * 2, order: routing.headsetOrder)
+            isOn: reconnect.isOn, first: timeouts.reconnectSecond * reconnect.seconds,
+            longest: timeouts.reconnectSecond * max(reconnect.maxSeconds, reconnect.seconds),
+            losses: reconnect.losses, quarantine: timeouts.reconnectSecond * reconnect.quarantineSeconds,
+            gap: timeouts.reconnectSecond * 2, order: routing.headsetOrder)
     }
 }

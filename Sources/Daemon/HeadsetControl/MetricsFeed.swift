@@ -37,7 +37,7 @@ package final class MetricsFeed {
         graph = audio.graph
         self.router = router
         self.problems = problems
-        listener = MetricsListener(problems: problems, patience: configuration.waits.metrics, logger: logger)
+        listener = MetricsListener(problems: problems, timeout: configuration.timeouts.metrics, logger: logger)
         listener.text = { [weak self] in self?.text ?? "" }
         if registry.isServicePresent { metrics.serviceAppeared() }
         registry.events.subscribe(self) { feed, event in

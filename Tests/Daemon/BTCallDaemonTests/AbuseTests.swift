@@ -76,7 +76,7 @@ extension DaemonTests {
 
         @Test func `A connection without a service level connection ends after a timeout`() async throws {
             try await Box.run(
-                configure: { $0.waits.setUp = .milliseconds(200) },
+                configure: { $0.timeouts.setUp = .milliseconds(200) },
                 body: { box in
                     let mute = try RawHeadset(try await box.bluez.connect(Box.first))
                     let slow = try RawHeadset(try await box.bluez.connect(Box.second))

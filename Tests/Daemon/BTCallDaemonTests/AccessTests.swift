@@ -232,7 +232,7 @@ extension DaemonTests {
         @Test func `A late name is signalled without its value, so that permitted clients can ask for it`() async throws
         {
             try await Box.run(
-                configure: { $0.waits.contact = .milliseconds(20) },
+                configure: { $0.timeouts.contact = .milliseconds(20) },
                 body: { box in
                     let (open, gate) = AsyncStream.makeStream(of: Void.self)
                     let resolution = try await box.bridge.resolveContacts { _ in

@@ -66,7 +66,7 @@ extension DaemonTests {
             try await Box.run(
                 configure: {
                     // Long enough never to expire: the requested settings are compared.
-                    $0.waits.audioSettings = .seconds(10)
+                    $0.timeouts.audioSettings = .seconds(10)
                     $0.localDevices = [
                         .speakerphone: .init(playback: "null", capture: "null"),
                         .earpiece: .init(playback: "null", capture: "null"),
@@ -74,8 +74,8 @@ extension DaemonTests {
                     $0.periodMilliseconds = 20
                     devices = $0
                 },
-                outside: { outside in
-                    if let devices { outside.paths = ALSAPathOpener(configuration: devices) }
+                environment: { environment in
+                    if let devices { environment.paths = ALSAPathOpener(configuration: devices) }
                 },
                 body: { box in
                     try await box.prefer(.none)
@@ -117,9 +117,9 @@ extension DaemonTests {
             let cards = PacedBoard()
             try await Box.run(
                 configure: {
-                    $0.waits.audioSettings = .seconds(10)
+                    $0.timeouts.audioSettings = .seconds(10)
                 },
-                outside: { $0.paths = cards },
+                environment: { $0.paths = cards },
                 body: { box in
                     try await box.prefer(.none, default: .earpiece)
                     let registration = try await box.register()
@@ -164,7 +164,7 @@ extension DaemonTests {
             async throws
         {
             try await Box.run(
-                configure: { $0.waits.audioSettings = .milliseconds(100) },
+                configure: { $0.timeouts.audioSettings = .milliseconds(100) },
                 body: { box in
                     try await box.prefer(.none)
                     let program = try await CallBridge(bus: .address("\(box.address)"))
@@ -216,7 +216,7 @@ extension DaemonTests {
 
         @Test func `An invalid answer is ignored as a whole, with the reason in the log`() async throws {
             try await Box.run(
-                configure: { $0.waits.audioSettings = .seconds(10) },
+                configure: { $0.timeouts.audioSettings = .seconds(10) },
                 body: { box in
                     try await box.prefer(.none)
                     let answers = Mutex<[[String: Value]]>([

@@ -64,7 +64,7 @@ extension DaemonTests {
 
         @Test func `When an application does not come back its calls end as if it had left`() async throws {
             try await Box.run(
-                configure: { $0.waits.absence = .milliseconds(300) },
+                configure: { $0.timeouts.absence = .milliseconds(300) },
                 body: { box in
                     let application = try BusConnection(box.address)
                     let path = "/test/application"

@@ -154,7 +154,7 @@ extension DaemonTests {
         @Test func `S2.20 Every action calls the application; its error becomes ERROR, and the call is unchanged`()
             async throws
         {
-            #expect(Configuration().waits.provider == .seconds(5))
+            #expect(Configuration().timeouts.provider == .seconds(5))
             try await Box.run { box in
                 let ears = try await box.connect(Box.first)
                 let all: Set<CallProviderDescription.Capability> = [.hold, .swap, .conference, .dtmf, .mute, .dial]

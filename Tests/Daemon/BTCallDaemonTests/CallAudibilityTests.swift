@@ -13,8 +13,8 @@ extension DaemonTests {
     /// The problems of calls that nobody hears.
     @Suite @ControlPlane struct CallAudibilityTests {
         private static func impatient(_ configuration: inout Configuration) {
-            configuration.waits.silence = .milliseconds(200)
-            configuration.waits.quality = .milliseconds(50)
+            configuration.timeouts.silence = .milliseconds(200)
+            configuration.timeouts.quality = .milliseconds(50)
         }
 
         private static func withoutDevices(_ configuration: inout Configuration) {

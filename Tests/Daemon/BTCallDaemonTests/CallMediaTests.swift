@@ -145,7 +145,7 @@ extension DaemonTests {
             try await Box.run(
                 configure: {
                     $0.mediaChange = .ask
-                    $0.waits.media = .milliseconds(50)
+                    $0.timeouts.media = .milliseconds(50)
                 },
                 body: { box in
                     let registration = try await box.register([.video])

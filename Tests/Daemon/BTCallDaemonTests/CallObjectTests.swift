@@ -335,7 +335,7 @@ extension DaemonTests {
             async throws
         {
             try await Box.run(
-                configure: { $0.waits.quality = .milliseconds(20) },
+                configure: { $0.timeouts.quality = .milliseconds(20) },
                 body: { box in
                     try await box.prefer(.none)
                     let registration = try await box.register([.hold])

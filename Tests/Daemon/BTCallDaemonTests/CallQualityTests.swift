@@ -25,8 +25,8 @@ extension DaemonTests {
 
         /// Shortens the measuring intervals.
         private static func impatient(_ configuration: inout Configuration) {
-            configuration.waits.quality = .milliseconds(100)
-            configuration.waits.qualityWindow = .seconds(1)
+            configuration.timeouts.quality = .milliseconds(100)
+            configuration.timeouts.qualityWindow = .seconds(1)
         }
 
         private func call(_ box: Box) async throws -> Call? { try await box.bridge.calls.list().first }

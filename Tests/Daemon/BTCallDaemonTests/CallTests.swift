@@ -131,7 +131,7 @@ extension DaemonTests {
 
         @Test func `A request to a provider that does not answer in time fails`() async throws {
             try await Box.run(
-                configure: { $0.waits.provider = .milliseconds(100) },
+                configure: { $0.timeouts.provider = .milliseconds(100) },
                 body: { box in
                     let ears = try await box.connect(Box.first)
                     let registration = try await box.register()

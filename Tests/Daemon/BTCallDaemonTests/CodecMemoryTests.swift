@@ -113,7 +113,7 @@ extension DaemonTests {
             try await Box.run(
                 configure: { configuration in
                     configuration.stateDirectory = folder.path()
-                    configuration.waits.adapter = .milliseconds(50)
+                    configuration.timeouts.adapter = .milliseconds(50)
                 },
                 body: { box in
                     let memories = box.daemon.headsets.codecMemories

@@ -19,7 +19,7 @@ extension DaemonTests {
             async throws
         {
             try await Box.run(
-                configure: { $0.waits.contact = .milliseconds(50) },
+                configure: { $0.timeouts.contact = .milliseconds(50) },
                 body: { box in
                     let headset = try RawHeadset(try await box.bluez.connect(Box.first))
                     try await headset.establishWithCallWaiting()
@@ -54,7 +54,7 @@ extension DaemonTests {
             async throws
         {
             try await Box.run(
-                configure: { $0.waits.contact = .seconds(10) },
+                configure: { $0.timeouts.contact = .seconds(10) },
                 body: { box in
                     let headset = try RawHeadset(try await box.bluez.connect(Box.first))
                     try await headset.establishWithCallWaiting()

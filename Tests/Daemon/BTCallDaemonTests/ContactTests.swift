@@ -50,7 +50,7 @@ extension DaemonTests {
 
         @Test func `A contact resolver's name is part of the first ring and of CallAdded`() async throws {
             try await Box.run(
-                configure: { $0.waits.contact = .seconds(10) },
+                configure: { $0.timeouts.contact = .seconds(10) },
                 body: { box in
                     let headset = try RawHeadset(try await box.bluez.connect(Box.first))
                     try await headset.establishWithCallWaiting()
@@ -84,7 +84,7 @@ extension DaemonTests {
             async throws
         {
             try await Box.run(
-                configure: { $0.waits.contact = .milliseconds(50) },
+                configure: { $0.timeouts.contact = .milliseconds(50) },
                 body: { box in
                     let registration = try await box.register()
                     let resolution = try await resolve(box)
@@ -108,7 +108,7 @@ extension DaemonTests {
         @Test func `btcalld waits only once for a resolver that never answers`() async throws {
             // If the second call waited as well, it would not ring before the test times out.
             try await Box.run(
-                configure: { $0.waits.contact = .milliseconds(300) },
+                configure: { $0.timeouts.contact = .milliseconds(300) },
                 body: { box in
                     let silent = try BusConnection(box.address)
                     silent.export(
@@ -147,7 +147,7 @@ extension DaemonTests {
             async throws
         {
             try await Box.run(
-                configure: { $0.waits.contact = .seconds(10) },
+                configure: { $0.timeouts.contact = .seconds(10) },
                 body: { box in
                     let registration = try await box.register()
                     let interface = BTCallName.Interface.calls

@@ -28,7 +28,7 @@ extension DaemonTests {
             async throws
         {
             try await Box.run(
-                outside: { $0.engine.realtimePriority = 0 },
+                environment: { $0.engine.realtimePriority = 0 },
                 body: { box in
                     try await box.prefer(.earpiece)
                     let registration = try await box.register()

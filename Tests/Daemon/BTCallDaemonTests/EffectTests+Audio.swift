@@ -63,7 +63,7 @@ extension DaemonTests {
         ) async throws {
             let cards = PacedBoard()
             try await Box.run(
-                configure: configure, outside: { $0.paths = cards },
+                configure: configure, environment: { $0.paths = cards },
                 body: { box in
                     try await box.prefer(.none, default: .speakerphone)
                     try await body(box, cards)

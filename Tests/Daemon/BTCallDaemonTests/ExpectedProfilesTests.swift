@@ -65,8 +65,8 @@ extension DaemonTests {
             try await Box.run(
                 configure: {
                     $0.profileCheck = check
-                    $0.waits.profileQuiet = .milliseconds(30)
-                    $0.waits.profilePause = .milliseconds(60)
+                    $0.timeouts.profileQuiet = .milliseconds(30)
+                    $0.timeouts.profilePause = .milliseconds(60)
                 },
                 body: { box in try await body(Scene(box, music: music)) })
         }

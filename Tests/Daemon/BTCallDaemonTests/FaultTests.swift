@@ -36,7 +36,7 @@ extension DaemonTests {
 
         @Test func `A missing adapter is a problem as well`() async throws {
             try await Box.run(
-                configure: { $0.waits.adapter = .milliseconds(50) },
+                configure: { $0.timeouts.adapter = .milliseconds(50) },
                 prepare: { $0.bluez.remove(path: "/org/bluez/hci0") },
                 body: { box in
                     #expect(try await box.problem("adapter").what == "there is no Bluetooth adapter")
@@ -159,7 +159,7 @@ extension DaemonTests {
 
         @Test func `A pulled adapter forgets no headset; a headset unpaired meanwhile is forgotten`() async throws {
             try await Box.run(
-                configure: { $0.waits.adapter = .milliseconds(50) },
+                configure: { $0.timeouts.adapter = .milliseconds(50) },
                 body: { box in
                     let second = "bluetooth:\(Box.second)"
                     try await eventually("both are listed") { try await box.device(second) != nil }

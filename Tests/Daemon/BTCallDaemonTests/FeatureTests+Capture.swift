@@ -25,7 +25,7 @@ extension DaemonTests {
         ) async throws {
             let cards = PacedBoard()
             try await Box.run(
-                board: board, configure: configure, outside: { $0.paths = cards },
+                board: board, configure: configure, environment: { $0.paths = cards },
                 body: { box in
                     try await box.prefer(.none, default: .speakerphone)
                     try await body(box, cards)

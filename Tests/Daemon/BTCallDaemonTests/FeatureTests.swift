@@ -18,7 +18,7 @@ extension DaemonTests {
 
         @Test func `S0.1 two look-ups return the same object, and two clients see one state`() async throws {
             // The quality of the call's audio is not measured between two reads.
-            let configure: (inout Configuration) -> Void = { $0.waits.quality = .seconds(60) }
+            let configure: (inout Configuration) -> Void = { $0.timeouts.quality = .seconds(60) }
             try await Box.run(configure: configure) { box in
                 #expect(box.bridge.audioDeviceManager === box.bridge.audioDeviceManager)
                 let other = try await CallBridge(bus: .address("\(box.address)"))

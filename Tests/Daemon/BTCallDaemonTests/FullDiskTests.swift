@@ -24,7 +24,7 @@ extension DaemonTests {
             try await Box.run(
                 configure: {
                     $0.stateDirectory = state
-                    $0.waits.state = .milliseconds(50)
+                    $0.timeouts.state = .milliseconds(50)
                 },
                 body: { box in
                     try await box.bridge.setSetting("routing.newHeadset", to: "take")

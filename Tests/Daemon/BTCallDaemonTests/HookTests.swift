@@ -109,7 +109,7 @@ extension DaemonTests {
                     $0.hooks[.headsetConnected] = hang.words
                     $0.hooks[.headsetLost] = CommandWords("/nonexistent/hook")
                     $0.hooks[.problem] = problem.words
-                    $0.waits.hook = .seconds(3)
+                    $0.timeouts.hook = .seconds(3)
                 },
                 body: { box in
                     _ = try await box.connect(Box.first)

@@ -160,7 +160,7 @@ extension DaemonTests {
         {
             let cards = PacedBoard()
             try await Box.run(
-                outside: { $0.paths = cards },
+                environment: { $0.paths = cards },
                 body: { box in
                     let audio = box.bridge.audioManager
                     _ = try await call(box)

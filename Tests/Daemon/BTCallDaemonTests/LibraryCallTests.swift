@@ -28,8 +28,8 @@ extension DaemonTests {
         {
             try await Box.run(
                 configure: {
-                    $0.waits.quality = .milliseconds(100)
-                    $0.waits.qualityWindow = .seconds(1)
+                    $0.timeouts.quality = .milliseconds(100)
+                    $0.timeouts.qualityWindow = .seconds(1)
                 },
                 body: { box in
                     // The source of what a view shows.
@@ -263,7 +263,7 @@ extension DaemonTests {
             async throws
         {
             try await Box.run(
-                configure: { $0.waits.quality = .milliseconds(20) },
+                configure: { $0.timeouts.quality = .milliseconds(20) },
                 body: { box in
                     try await box.prefer(.none)
                     let registration = try await box.register([.hold])

@@ -121,7 +121,7 @@ extension DaemonTests {
             try await Box.run(
                 configure: { configuration in
                     configuration.autostart = false
-                    configuration.waits.activation = .seconds(60)
+                    configuration.timeouts.activation = .seconds(60)
                 },
                 body: { box in
                     let gate = Gate()

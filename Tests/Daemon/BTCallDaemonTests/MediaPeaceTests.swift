@@ -27,7 +27,7 @@ extension DaemonTests {
                 rules: rules,
                 configure: {
                     $0.routing.mediaRestore = restore
-                    $0.waits.foreignMusic = patience
+                    $0.timeouts.foreignMusic = patience
                     configure(&$0)
                 },
                 body: { box in
@@ -341,7 +341,7 @@ extension DaemonTests {
             try await run(
                 configure: {
                     $0.mediaCommand = command.path
-                    $0.waits.mediaCommand = .milliseconds(300)
+                    $0.timeouts.mediaCommand = .milliseconds(300)
                 },
                 body: { box, _, registration in
                     _ = try await box.startCall(registration)

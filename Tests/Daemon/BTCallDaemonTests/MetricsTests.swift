@@ -111,7 +111,7 @@ extension DaemonTests {
             try await Box.run(
                 configure: {
                     $0.metricsPort = port
-                    $0.waits.metrics = .seconds(5)
+                    $0.timeouts.metrics = .seconds(5)
                 },
                 body: { box in
                     let question = "GET /metrics HTTP/1.1\r\n\r\n"

@@ -17,7 +17,7 @@ extension DaemonTests {
         ) async throws {
             let cards = PacedBoard()
             try await Box.run(
-                configure: configure, prepare: prepare, outside: { $0.paths = cards },
+                configure: configure, prepare: prepare, environment: { $0.paths = cards },
                 body: { box in
                     try await box.prefer(.none, default: .speakerphone)
                     try await body(box, cards)

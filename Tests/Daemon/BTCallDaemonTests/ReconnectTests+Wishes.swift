@@ -69,7 +69,7 @@ extension DaemonTests.ReconnectTests {
 
     @Test func `The controller's reason for the end of a link counts where bluetoothd gives none`() async throws {
         let ends = SaidEnds()
-        try await run(outside: Self.hearing(ends)) { scene in
+        try await run(environment: Self.hearing(ends)) { scene in
             #expect(ends.controllers == ["hci0"])
             _ = try await scene.box.connect(Box.first)
             let before = scene.pages()
@@ -86,7 +86,7 @@ extension DaemonTests.ReconnectTests {
     @Test func `A controller whose events cannot be read is logged`() async throws {
         let ends = SaidEnds()
         ends.failure = SystemError(call: "bind", code: 1)
-        try await run(outside: Self.hearing(ends)) { scene in
+        try await run(environment: Self.hearing(ends)) { scene in
             scene.box.bluez.setPowered(false)
             _ = try await scene.box.problem("adapter")
             scene.box.bluez.setPowered(true)

@@ -99,7 +99,7 @@ extension DaemonTests {
         /// Uses waits of 50 ms in place of seconds.
         func run(
             configure: (inout Configuration) -> Void = { _ in },
-            outside: @escaping (inout Daemon.Outside) -> Void = { _ in },
+            environment: @escaping (inout Daemon.Environment) -> Void = { _ in },
             prepare: @ControlPlane (Box) throws -> Void = { _ in },
             _ body: (Scene) async throws -> Void
         ) async throws {
@@ -109,7 +109,7 @@ extension DaemonTests {
                     $0.reconnect.seconds = 1
                     $0.reconnect.maxSeconds = 4
                     $0.reconnect.losses = 100
-                    $0.waits.reconnectSecond = .milliseconds(50)
+                    $0.timeouts.reconnectSecond = .milliseconds(50)
                     configure(&$0)
                 },
                 prepare: { box in
@@ -117,14 +117,14 @@ extension DaemonTests {
                     box.bluez.setReachable(false, Box.second)
                     try prepare(box)
                 },
-                outside: outside, body: { box in try await body(Scene(box)) })
+                environment: environment, body: { box in try await body(Scene(box)) })
         }
 
         static func keeping(in directory: String) -> (inout Configuration) -> Void {
             { $0.stateDirectory = directory }
         }
 
-        static func hearing(_ ends: SaidEnds) -> (inout Daemon.Outside) -> Void {
+        static func hearing(_ ends: SaidEnds) -> (inout Daemon.Environment) -> Void {
             { $0.radioLinkEnds = ends }
         }
 

@@ -195,7 +195,7 @@ extension DaemonTests {
             try await Box.run(
                 configure: { configuration in
                     configuration.stateDirectory = folder.path
-                    configuration.waits.incident = .milliseconds(20)
+                    configuration.timeouts.incident = .milliseconds(20)
                     configure(&configuration)
                 }, body: { box in try await body(box, folder) })
             return Self.incidents(in: folder)

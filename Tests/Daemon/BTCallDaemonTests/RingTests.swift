@@ -82,8 +82,8 @@ extension DaemonTests {
                     $0.ring.file = file
                     devices = $0
                 },
-                outside: { outside in
-                    if let devices { outside.paths = ALSAPathOpener(configuration: devices) }
+                environment: { environment in
+                    if let devices { environment.paths = ALSAPathOpener(configuration: devices) }
                 },
                 body: { box in
                     try await box.prefer(.none)

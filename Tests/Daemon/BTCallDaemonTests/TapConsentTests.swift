@@ -17,7 +17,7 @@ extension DaemonTests {
                 _ = try await box.startCall(registration)
                 let path = try #require(box.daemon.calls.calls.first?.path)
                 let taps = CallTaps(
-                    graph: box.daemon.graph, calls: box.daemon.calls, consent: .ask, patience: .seconds(60),
+                    graph: box.daemon.graph, calls: box.daemon.calls, consent: .ask, consentTimeout: .seconds(60),
                     logger: box.log.logger)
                 var isAsked = false
                 taps.events.subscribe { event in if case .requested = event { isAsked = true } }

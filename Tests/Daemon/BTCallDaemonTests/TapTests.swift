@@ -153,7 +153,7 @@ extension DaemonTests {
             try await Box.run(
                 configure: {
                     $0.recording = .ask
-                    $0.waits.recording = .milliseconds(50)
+                    $0.timeouts.recording = .milliseconds(50)
                 },
                 body: { box in
                     let (registration, call) = try await call(box)

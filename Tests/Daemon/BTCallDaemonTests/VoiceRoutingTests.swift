@@ -47,7 +47,7 @@ extension DaemonTests {
         @Test func `The controller is configured when it appears, and after it was off or away`() async throws {
             let helper = try Helper(Self.success)
             try await Box.run(
-                configure: { $0.scoRouting = .host }, outside: { $0.voiceRoutingHelper = helper.words },
+                configure: { $0.scoRouting = .host }, environment: { $0.voiceRoutingHelper = helper.words },
                 body: { box in
                     let line = "notice: hci0: voice went to the PCM pins and goes to the host now"
                     func told(_ times: Int) async throws {
@@ -77,7 +77,7 @@ extension DaemonTests {
         @Test func `The helper runs only when configured, and then at once`() async throws {
             let helper = try Helper(Self.success)
             try await Box.run(
-                outside: { $0.voiceRoutingHelper = helper.words },
+                environment: { $0.voiceRoutingHelper = helper.words },
                 body: { box in
                     box.bluez.setPowered(false)
                     _ = try await box.problem("adapter")
@@ -93,7 +93,7 @@ extension DaemonTests {
         {
             let helper = try Helper("echo \"$0: not permitted: do this\" >&2; exit 1")
             try await Box.run(
-                configure: { $0.scoRouting = .host }, outside: { $0.voiceRoutingHelper = helper.words },
+                configure: { $0.scoRouting = .host }, environment: { $0.voiceRoutingHelper = helper.words },
                 body: { box in
                     let problem = try await box.problem("scoRouting.hci0")
                     #expect(problem.what == "hci0: the voice routing is not set: not permitted: do this")
@@ -115,7 +115,7 @@ extension DaemonTests {
 
         @Test func `A missing helper is a problem that says how to install it`() async throws {
             try await Box.run(
-                configure: { $0.scoRouting = .host }, outside: { $0.voiceRoutingHelper = ["/nonexistent/helper"] },
+                configure: { $0.scoRouting = .host }, environment: { $0.voiceRoutingHelper = ["/nonexistent/helper"] },
                 body: { box in
                     let problem = try await box.problem("scoRouting.hci0")
                     #expect(problem.what.contains("/nonexistent/helper") && problem.what.contains("ENOENT"))
@@ -125,7 +125,7 @@ extension DaemonTests {
 
         @Test func `An open link without packets is a problem with the controller's maker and a remedy`() async throws {
             try await Box.run(
-                outside: {
+                environment: {
                     $0.controllers = ControllerFacts(
                         directory: "/nonexistent", manufacturer: { $0 == "hci0" ? 305 : nil })
                 },

@@ -70,10 +70,10 @@ extension DaemonTests {
         {
             try await Box.run { box in
                 let thread = Thread(box.daemon)
-                let life = ServiceLife(
+                let reporter = ServiceReporter(
                     notifier: ServiceNotifier(socket: socket.path, watchdogInterval: .milliseconds(1_200)),
                     progress: { thread.progress }, status: { box.daemon.statusLine }, logger: box.log.logger)
-                life.ready()
+                reporter.ready()
                 #expect(socket.count("READY=1") == 1)
                 #expect(!box.daemon.audioProgress.isPlaying)
                 // Idle: nothing steps, which is correct.
@@ -97,7 +97,7 @@ extension DaemonTests {
                 thread.release()
                 try await eventually("WATCHDOG comes again") { socket.count("WATCHDOG=1") >= last + 2 }
                 #expect(box.log.containing("the audio thread continues").count == 1)
-                life.stopping()
+                reporter.stopping()
                 #expect(socket.count("STOPPING=1") == 1)
             }
         }
@@ -105,8 +105,8 @@ extension DaemonTests {
         @Test func `The status has the state, the device of the calls and the problems, each change once`() async throws
         {
             try await Box.run { box in
-                let life = box.daemon.serviceLife(ServiceNotifier(socket: socket.path, watchdogInterval: nil))
-                life.ready()
+                let reporter = box.daemon.serviceReporter(ServiceNotifier(socket: socket.path, watchdogInterval: nil))
+                reporter.ready()
                 #expect(socket.count("STATUS=active") == 1)
                 try await box.prefer(.earpiece)
                 let registration = try await box.register()
@@ -117,7 +117,7 @@ extension DaemonTests {
                 box.daemon.problems.begin("test", what: "something", remedy: "nothing")
                 #expect(socket.count("STATUS=active; 1 problem: see btcall status") == 1)
                 #expect(socket.count("WATCHDOG=1") == 0)
-                life.stopping()
+                reporter.stopping()
             }
         }
 

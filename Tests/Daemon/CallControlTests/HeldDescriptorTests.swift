@@ -23,7 +23,7 @@ import Testing
 
     @Test func `A lease ends when the last copy of the holder's end is closed`() async throws {
         let counter = Counter()
-        let (held, end) = try HeldDescriptor.make { counter.releases += 1 }
+        let (held, end) = try DescriptorLease.make { counter.releases += 1 }
         let copy = try PassedDescriptor(duplicating: end.descriptor)
         close(end.take())
         await turns()
@@ -37,7 +37,7 @@ import Testing
 
     @Test func `Bytes written by the holder are discarded and do not end the lease`() async throws {
         let counter = Counter()
-        let (held, end) = try HeldDescriptor.make { counter.releases += 1 }
+        let (held, end) = try DescriptorLease.make { counter.releases += 1 }
         let bytes = [UInt8](repeating: 7, count: 60_000)
         let written = bytes.withUnsafeBytes { write(end.descriptor, $0.baseAddress, $0.count) }
         #expect(written == bytes.count)
@@ -52,7 +52,7 @@ import Testing
 
     @Test func `A lease that btcalld ends is not reported, and its holder sees it`() async throws {
         let counter = Counter()
-        let (held, end) = try HeldDescriptor.make { counter.releases += 1 }
+        let (held, end) = try DescriptorLease.make { counter.releases += 1 }
         held.cancel()
         var broken = pollfd(fd: end.descriptor, events: 0, revents: 0)
         #expect(poll(&broken, 1, 0) == 1)
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test func `A list has a limit, and room again after a release`() async throws {
-        let list = HolderList<Int>(limit: 2)
+        let list = LeaseList<Int>(limit: 2)
         var released: [Int] = []
         list.onReleased = { released.append($0.claim) }
         let first = try list.add(1, of: ":1.1")

@@ -3,9 +3,9 @@ import Testing
 
 @Suite struct SilentLinkAdviceTests {
     private func advice(
-        _ maker: Int?, _ wish: VoiceRoutingWish = .leave, isHeard: Bool = false, isRouted: Bool = false
+        _ maker: Int?, _ setting: VoiceRoutingSetting = .leave, isHeard: Bool = false, isRouted: Bool = false
     ) -> String {
-        SilentLinkAdvice.text(controller: "hci0", maker: maker, isHeard: isHeard, wish: wish, isRouted: isRouted)
+        SilentLinkAdvice.text(controller: "hci0", maker: maker, isHeard: isHeard, setting: setting, isRouted: isRouted)
     }
 
     @Test(arguments: [(15, "Broadcom"), (305, "Cypress")])
@@ -20,8 +20,8 @@ import Testing
         (13, "Texas Instruments", "init script"), (29, "Qualcomm", "devicetree"), (37, "NXP", "devicetree"),
     ])
     func `for other makers' controllers the advice names what changes them`(maker: Int, name: String, remedy: String) {
-        for wish in VoiceRoutingWish.allCases {
-            let text = advice(maker, wish)
+        for setting in VoiceRoutingSetting.allCases {
+            let text = advice(maker, setting)
             #expect(text.hasPrefix("hci0 is made by \(name); ") && text.contains(remedy))
             #expect(!text.contains("scoRouting"))
         }

@@ -30,7 +30,7 @@ import Testing
         try reader.start { _ in ends += 1 }
         let count = 3000
         for number in 0..<count {
-            reader.take(LogLine(level: "info", module: "test", message: "\(number)", context: ["a": "b=c"]))
+            reader.deliver(LogLine(level: "info", module: "test", message: "\(number)", context: ["a": "b=c"]))
         }
         var numbers: [Int] = []
         var lost: [Int] = []
@@ -51,11 +51,11 @@ import Testing
         #expect(numbers == numbers.sorted() && numbers.first == 0)
         #expect(Array(numbers.suffix(LogReader.mostWaiting)) == Array(count - LogReader.mostWaiting..<count))
         // From here on it reads in time again.
-        reader.take(LogLine(level: "info", module: "test", message: "again"))
+        reader.deliver(LogLine(level: "info", module: "test", message: "again"))
         #expect(line(from: theirs)?.message == "again")
         close(program.take())
         try await eventually("the end is seen") { ends == 1 }
-        reader.take(LogLine(level: "info", module: "test", message: "nobody"))
+        reader.deliver(LogLine(level: "info", module: "test", message: "nobody"))
     }
 
     @Test func `a reader that reads nothing costs a bounded number of bytes`() throws {
@@ -67,7 +67,7 @@ import Testing
         let context = Dictionary(uniqueKeysWithValues: (10..<10 + LogLine.mostValues).map { ("\($0)", text) })
         let line = LogLine(level: "info", module: "test", message: text, context: context)
         #expect(line.packet.count < LogReader.mostBytes)
-        for _ in 0..<100 { reader.take(line) }
+        for _ in 0..<100 { reader.deliver(line) }
         #expect(reader.waitingBytes <= LogReader.mostBytes && reader.waitingBytes > LogReader.mostBytes / 3)
         reader.close()
         #expect(reader.waitingBytes == 0)

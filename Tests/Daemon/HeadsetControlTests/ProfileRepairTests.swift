@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct ProfileRepairTests {
-    private static let waits = ProfileRepair.Waits(check: .seconds(6), quiet: .seconds(4), pause: .seconds(10))
+    private static let delays = ProfileRepair.Delays(check: .seconds(6), quiet: .seconds(4), pause: .seconds(10))
 
     private func at(_ milliseconds: Int) -> Instant { Instant(milliseconds: Int64(milliseconds)) }
 
@@ -17,7 +17,7 @@ import Testing
 
     /// Connected at 0, with the first check done.
     private func makeRepair(_ facts: [ProfileRepair.Fact]) -> ProfileRepair {
-        var repair = ProfileRepair(waits: Self.waits)
+        var repair = ProfileRepair(delays: Self.delays)
         #expect(repair.update(facts, at: at(0)) == [.setDeadline(at(6_000))])
         return repair
     }
@@ -164,7 +164,7 @@ import Testing
     func `with random events there is one request at a time, at most two per profile, and none too early`(seed: UInt64)
     {
         var generator = SeededGenerator(seed: seed)
-        var repair = ProfileRepair(waits: Self.waits)
+        var repair = ProfileRepair(delays: Self.delays)
         var (voice, music) = (ProfileRepair.Presence.down, ProfileRepair.Presence.down)
         var (isConnected, isDisturbing) = (false, false)
         var connectedAt = 0

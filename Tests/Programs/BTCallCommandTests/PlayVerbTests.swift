@@ -56,8 +56,8 @@ import Testing
         #expect(audio.taken == (0..<2030).map { Int16($0) })
         #expect(audio.method == "OpenPlayback")
         let options = Fields(audio.options, of: "options")
-        let wish = PlaybackWish(.page, priority: 8, duckDecibels: -20, isMixable: false)
-        #expect(try PlaybackWish(options: options) == wish)
+        let request = PlaybackRequest(.page, priority: 8, duckDecibels: -20, isMixable: false)
+        #expect(try PlaybackRequest(options: options) == request)
         audio.close()
         let result = try await run.value
         #expect(result.status == 0)
@@ -69,7 +69,7 @@ import Testing
         daemon.end(call, reason: "remoteHangUp")
         let result = try await run.value
         #expect(result.status == 1 && result.output.isEmpty)
-        #expect(result.errors.contains("the call was over after"), "\(result.errors)")
+        #expect(result.errors.contains("the call ended after"), "\(result.errors)")
     }
 
     @Test func `play reports that the daemon closed its descriptor`() async throws {
@@ -101,7 +101,7 @@ import Testing
         audio.close()
         let result = try await run.value
         #expect(result.status == 0)
-        #expect(result.errors == "btcall: the call is held: the rest is played when it is taken up again\n")
+        #expect(result.errors == "btcall: the call is held: playback continues when it is resumed\n")
     }
 
     @Test func `play refuses a file that is not a WAV file, and to play without a call`() async throws {

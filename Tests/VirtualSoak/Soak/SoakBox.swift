@@ -91,14 +91,14 @@ final class SoakBox {
         configuration.voiceProcessing = .none
         let logger = Logger(label: "btcalld") { StandardErrorLogHandler(label: $0, level: logLevel) }
         connection = try BusConnection(bus.address)
-        var parts = Daemon.Outside(paths: outside, opener: outside)
+        var parts = Daemon.Environment(paths: outside, opener: outside)
         parts.engine.realtimePriority = 0
         parts.engine.locksMemory = false
         // Fills within an hour or two: the daemon's own limits would fill only at the end of the day.
         parts.recording = RoutingRecording(segmentLimit: 4, eventLimit: 64)
         daemon = try Daemon(
             configuration: configuration, bus: connection,
-            registry: DeviceRegistry(bus: connection, logger: logger), outside: parts, logger: logger)
+            registry: DeviceRegistry(bus: connection, logger: logger), environment: parts, logger: logger)
         client = try BusConnection(bus.address)
         bridge = try await CallBridge(bus: .address("\(bus.address)"))
         bluez.onProfileRequest = { [weak self] address, service throws(BusError) in

@@ -61,7 +61,7 @@ package final class MicrophoneControl {
         rule = configuration.microphone
         isEnabled = configuration.routing.microphoneEnabled
         isGivenUp = configuration.routing.manualRendering
-        retryInterval = configuration.waits.localDevice
+        retryInterval = configuration.timeouts.localDevice
         output = PrivacyOutput(configuration.privacyOutput, problems: problems)
         mute.apply = { [weak self] _ in self?.follow() }
         graph.events.subscribe(self) { $0.take($1) }

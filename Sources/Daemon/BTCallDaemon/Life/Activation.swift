@@ -30,16 +30,16 @@ package final class Activation {
     /// Takes back the registrations with other services; the state stays `deactivating` until it returns.
     package var withdraw: (@ControlPlane () async -> Void)?
 
-    private let patience: Duration
+    private let timeout: Duration
     private var goal = Goal.inactive
     private var waiters: [Waiter] = []
     private var limit: Timer?
     private var isOpening = false
     private var isEnded = false
 
-    /// - Parameter patience: the longest time to stay `activating`.
-    package init(patience: Duration) {
-        self.patience = patience
+    /// - Parameter timeout: the longest time to stay `activating`.
+    package init(timeout: Duration) {
+        self.timeout = timeout
     }
 
     /// Becomes active when the daemon starts, without waiting for `isReady`.
@@ -87,7 +87,7 @@ package final class Activation {
             begin()
             readinessChanged()
             guard state == .activating else { return }
-            limit = ControlLoop.shared.schedule(after: patience) { [weak self] in
+            limit = ControlLoop.shared.schedule(after: timeout) { [weak self] in
                 guard let self, state == .activating else { return }
                 finishActivating()
             }

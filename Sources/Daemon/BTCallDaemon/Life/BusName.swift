@@ -21,7 +21,7 @@ final class BusName {
         self.logger = logger
     }
 
-    func take() async {
+    func acquire() async {
         do throws(BusError) {
             try await bus.requestName(BTCallName.bus)
             problems.end("name")
@@ -34,7 +34,7 @@ final class BusName {
             problems.begin(
                 "name", what: "the bus does not give btcalld the name \(BTCallName.bus): \(error.message)", remedy: remedy)
             retry = ControlLoop.shared.schedule(after: pause) { [weak self] in
-                Task { @ControlPlane in await self?.take() }
+                Task { @ControlPlane in await self?.acquire() }
             }
         }
     }

@@ -10,7 +10,7 @@ import Logging
 
 /// Activates, deactivates and logs out in the right order, and decides which settings may change in which state.
 @ControlPlane
-package final class DaemonLife: Activating {
+package final class DaemonLifecycle: Activating {
     package let stateChanges = Signal<Void>()
     private let activation: Activation
     private let settings: Settings
@@ -19,7 +19,7 @@ package final class DaemonLife: Activating {
     private let logger: Logger
 
     init(settings: Settings, calls: CallDirectory, headsets: HeadsetParts, logger: Logger) {
-        activation = Activation(patience: settings.configuration.waits.activation)
+        activation = Activation(timeout: settings.configuration.timeouts.activation)
         self.settings = settings
         self.calls = calls
         self.headsets = headsets
@@ -37,8 +37,8 @@ package final class DaemonLife: Activating {
         }
         activation.withdraw = { await headsets.withdraw() }
         headsets.profiles.changes.subscribe(self) { $0.activation.readinessChanged() }
-        headsets.registry.events.subscribe(self) { life, event in
-            if event == .serviceVanished { life.activation.readinessChanged() }
+        headsets.registry.events.subscribe(self) { lifecycle, event in
+            if event == .serviceVanished { lifecycle.activation.readinessChanged() }
         }
         settings.obstacle = { [weak self] condition, name in self?.obstacle(condition, name) }
     }

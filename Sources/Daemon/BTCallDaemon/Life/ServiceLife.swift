@@ -3,7 +3,7 @@ package import Logging
 
 /// Reports the daemon to the service manager: readiness, watchdog, one line of status, the end.
 @ControlPlane
-package final class ServiceLife {
+package final class ServiceReporter {
     /// Watchdog notifications per watchdog interval of the service manager: one that is missing or late does no harm.
     package nonisolated static let turns = 4
 

@@ -15,7 +15,7 @@ package final class SleepMonitor {
     private static let path = "/org/freedesktop/login1"
     private static let interface = "org.freedesktop.login1.Manager"
     /// The longest time to delay sleep while devices are still open; logind itself waits 5 s.
-    private static let patience = Duration.seconds(2)
+    private static let closeTimeout = Duration.seconds(2)
 
     private let bus: BusConnection
     private let interruptions: Interruptions
@@ -39,7 +39,7 @@ package final class SleepMonitor {
                 sender: Self.service, path: Self.path, interface: Self.interface, member: "PrepareForSleep"
             ) { [weak self] signal in
                 guard let isComing = signal.arguments.first?.boolValue else { return }
-                self?.prepare(isComing)
+                self?.sleepAnnounced(isComing)
             },
             bus.watchName(Self.service) { [weak self] owner in self?.ownerChanged(owner) },
         ]
@@ -48,52 +48,52 @@ package final class SleepMonitor {
     package func stop() {
         for subscription in subscriptions { subscription.cancel() }
         subscriptions = []
-        letGo()
+        releaseLock()
     }
 
     private func ownerChanged(_ owner: String?) {
         self.owner = owner
-        letGo()
+        releaseLock()
         guard let owner else {
             // Without logind nothing reports the end of the sleep.
-            prepare(false)
+            sleepAnnounced(false)
             return
         }
         Task { @ControlPlane in
-            await takeLock(owner)
+            await acquireLock(from: owner)
             await askWhetherPreparing(owner)
         }
     }
 
-    private func prepare(_ isComing: Bool) {
+    private func sleepAnnounced(_ isComing: Bool) {
         guard isComing != isPreparing else { return }
         isPreparing = isComing
         guard isComing else {
             interruptions.end(Interruptions.suspend)
             guard let owner, lock == nil else { return }
-            Task { @ControlPlane in await takeLock(owner) }
+            Task { @ControlPlane in await acquireLock(from: owner) }
             return
         }
         logger.notice("the board is going to sleep: audio is closed")
         interruptions.begin(Interruptions.suspend)
         if graph.isQuiet {
-            letGo()
+            releaseLock()
         } else {
-            overdue = ControlLoop.shared.schedule(after: Self.patience) { [weak self] in self?.letGo() }
+            overdue = ControlLoop.shared.schedule(after: Self.closeTimeout) { [weak self] in self?.releaseLock() }
         }
     }
 
     private func quiet() {
-        if isPreparing { letGo() }
+        if isPreparing { releaseLock() }
     }
 
-    private func letGo() {
+    private func releaseLock() {
         overdue?.cancel()
         overdue = nil
         lock = nil
     }
 
-    private func takeLock(_ expected: String) async {
+    private func acquireLock(from expected: String) async {
         let arguments: [Value] = ["sleep", "btcalld", "closes the audio of calls", "delay"]
         do throws(BusError) {
             let descriptor = try await bus.call(expected, Self.path, Self.interface, "Inhibit", arguments).first?
@@ -114,7 +114,7 @@ package final class SleepMonitor {
                 [.string(Self.interface), "PreparingForSleep"]
             ).first
             guard owner == expected, value?.boolValue == true else { return }
-            prepare(true)
+            sleepAnnounced(true)
         } catch {
             logger.debug("logind does not say whether the board is going to sleep: \(error)")
         }

@@ -27,7 +27,7 @@ package final class RouteController: RouteDeciding {
     private var timer: Timer?
     private var queue: [RoutingEvent] = []
     /// Notices to send once the audio has been moved.
-    private var untold: [RouteNotice] = []
+    private var pendingNotices: [RouteNotice] = []
     private var isHandling = false
 
     package init(
@@ -54,15 +54,15 @@ package final class RouteController: RouteDeciding {
         guard !isHandling else { return }
         isHandling = true
         // The end of a change of the graph may report another event.
-        while !queue.isEmpty { graph.change { takeQueue() } }
+        while !queue.isEmpty { graph.change { handleQueue() } }
         isHandling = false
         // The audio comes first: each notified client wakes up and competes for the processor.
-        let told = untold + [.stateChanged]
-        untold = []
-        for notice in told { notices.send(notice) }
+        let due = pendingNotices + [.stateChanged]
+        pendingNotices = []
+        for notice in due { notices.send(notice) }
     }
 
-    private func takeQueue() {
+    private func handleQueue() {
         while !queue.isEmpty {
             let event = queue.removeFirst()
             logger.trace("routing event: \(event)")
@@ -111,13 +111,13 @@ package final class RouteController: RouteDeciding {
             logger.about(route: new?.device.description ?? "none").notice(
                 "route: \(from) -> \(new?.description ?? "none") (\(reason.rawValue))")
             hardware?.routeChanged(to: new)
-            untold.append(.routeChanged(old: old, new: new, reason))
-        case .devicesChanged: untold.append(.devicesChanged)
+            pendingNotices.append(.routeChanged(old: old, new: new, reason))
+        case .devicesChanged: pendingNotices.append(.devicesChanged)
         case .activationFailed(let address):
             logger.about(headset: address).warning(
                 "no audio link to \(address) after all attempts: btcalld retries after a pause, or when it is selected")
             incidents?.activationFailed(address)
-            untold.append(.activationFailed(address))
+            pendingNotices.append(.activationFailed(address))
         case .selectionRefused(let device, let error): logger.notice("\(device) was not selected: \(error.rawValue)")
         }
     }

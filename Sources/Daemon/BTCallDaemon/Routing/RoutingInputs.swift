@@ -21,7 +21,7 @@ final class RoutingInputs {
         self.audio = audio
         self.calls = calls
         self.settings = settings
-        board.events.subscribe(self) { $0.take($1) }
+        board.events.subscribe(self) { $0.handle($1) }
         board.cardChanges.subscribe(self) { inputs in
             inputs.audio.locals.cardsChanged(except: inputs.router.policy.current?.local)
         }
@@ -37,7 +37,7 @@ final class RoutingInputs {
         audio.devices.exclusionChanges.subscribe(self) { $0.configure() }
     }
 
-    private func take(_ event: RoutingEvent) {
+    private func handle(_ event: RoutingEvent) {
         // The policy routes to the handset before the call is answered on it.
         router.handle(event)
         if event == .handsetOffHook { calls.directory.handsetLifted() }

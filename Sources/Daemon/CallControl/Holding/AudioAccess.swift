@@ -24,12 +24,12 @@ package final class AudioAccess {
         self.audio = audio
         self.router = router
         self.settings = settings
-        interruptions.events.subscribe(self) { $0.take($1) }
+        interruptions.events.subscribe(self) { $0.handle($1) }
         interruptions.changes.subscribe(self) { $0.update() }
         update()
     }
 
-    private func take(_ event: RoutingEvent) {
+    private func handle(_ event: RoutingEvent) {
         router.handle(event)
         // The audio has gone or come back: now the far ends are notified by hold.
         switch event {

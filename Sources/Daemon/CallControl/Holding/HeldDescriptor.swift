@@ -8,7 +8,7 @@ import Glibc
 /// closed, by its owner or by the owner's death, the lease ends. Bytes written into the pipe are discarded. After `cancel`
 /// the holder sees its end broken (`POLLERR`).
 @ControlPlane
-package final class HeldDescriptor {
+package final class DescriptorLease {
     private let descriptor: Int32
     private var source: DescriptorSource?
     private var onReleased: (@ControlPlane () -> Void)?
@@ -20,13 +20,13 @@ package final class HeldDescriptor {
     /// - Throws: the error of `pipe` or `epoll_ctl` (`EMFILE`: too many descriptors, also when only the reserve is left).
     package static func make(
         onReleased: @escaping @ControlPlane () -> Void
-    ) throws(SystemError) -> (held: HeldDescriptor, holdersEnd: PassedDescriptor) {
+    ) throws(SystemError) -> (held: DescriptorLease, holdersEnd: PassedDescriptor) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw SystemError("pipe") }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
         let holdersEnd = PassedDescriptor(taking: ends[1])
-        let held = HeldDescriptor(ends[0], onReleased)
+        let held = DescriptorLease(ends[0], onReleased)
         do throws(SystemError) {
             try DescriptorReserve.check(ends)
             held.source = try ControlLoop.shared.add(ends[0], .readable) { [weak held] readiness in

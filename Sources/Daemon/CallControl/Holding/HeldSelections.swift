@@ -14,7 +14,7 @@ package final class HeldSelections {
     }
 
     private let router: any SelectionTaking
-    private let holders = HolderList<Claim>()
+    private let holders = LeaseList<Claim>()
 
     package init(router: any SelectionTaking) {
         self.router = router
@@ -28,7 +28,7 @@ package final class HeldSelections {
     ///
     /// - Parameter busName: bus name of the program that selects.
     /// - Returns: the descriptor for the program.
-    /// - Throws: the errors of `HolderList`; nothing is selected then.
+    /// - Throws: the errors of `LeaseList`; nothing is selected then.
     package func select(_ device: AudioDevice, for busName: String) throws(APIError) -> PassedDescriptor {
         let claim = Claim()
         let descriptor = try holders.add(claim, of: busName)

@@ -4,13 +4,13 @@ package import DBus
 
 /// All current holders of a lease, each with a descriptor of its own, in order of beginning.
 @ControlPlane
-package final class HolderList<Claim> {
+package final class LeaseList<Claim> {
     package struct Holder {
         /// The unique bus name of the program that asked.
         package let busName: String
         package let claim: Claim
         fileprivate let identifier: UInt64
-        fileprivate let held: HeldDescriptor
+        fileprivate let held: DescriptorLease
     }
 
     package private(set) var holders: [Holder] = []
@@ -43,7 +43,7 @@ package final class HolderList<Claim> {
         lastIdentifier += 1
         let identifier = lastIdentifier
         do throws(SystemError) {
-            let (held, holdersEnd) = try HeldDescriptor.make { [weak self] in self?.released(identifier) }
+            let (held, holdersEnd) = try DescriptorLease.make { [weak self] in self?.released(identifier) }
             holders.append(Holder(busName: busName, claim: claim, identifier: identifier, held: held))
             return holdersEnd
         } catch {

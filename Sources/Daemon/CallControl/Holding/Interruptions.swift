@@ -24,7 +24,7 @@ package final class Interruptions {
     package let events = Signal<RoutingEvent>()
     /// The sources have changed.
     package let changes = Signal<Void>()
-    private let holders = HolderList<Claim>()
+    private let holders = LeaseList<Claim>()
     /// Interruptions of btcalld itself, without a descriptor.
     private var own: [String] = []
     private var resumes = true
@@ -48,7 +48,7 @@ package final class Interruptions {
     ///   - source: a name for people and logs, 1 to 64 printable bytes.
     ///   - resumes: whether calls get the audio back when it ends.
     ///   - busName: bus name of the program that interrupts.
-    /// - Throws: `invalidArgument` for an invalid source; the errors of `HolderList`.
+    /// - Throws: `invalidArgument` for an invalid source; the errors of `LeaseList`.
     package func begin(_ source: String, resumes: Bool, of busName: String) throws(APIError) -> PassedDescriptor {
         guard (1...64).contains(source.utf8.count), source.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
             throw APIError(.invalidArgument, "source has to be a word of 1 to 64 bytes without control characters")

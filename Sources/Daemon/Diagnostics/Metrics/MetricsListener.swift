@@ -5,7 +5,7 @@ package import Logging
 
 /// Serves metrics to monitoring systems on this machine: `GET /metrics` on a port of 127.0.0.1 (`[metrics] port`).
 ///
-/// A client that has not completed its request and read the answer within `patience` is disconnected. At most `mostClients`
+/// A client that has not completed its request and read the answer within `timeout` is disconnected. At most `mostClients`
 /// are connected; a new client displaces one that has its answer, otherwise the one that has waited longest without a
 /// request, otherwise the oldest.
 @ControlPlane
@@ -20,7 +20,7 @@ package final class MetricsListener {
     package var text: @ControlPlane () -> String = { "" }
     private let problems: ProblemList
     private let logger: Logger
-    private let patience: Duration
+    private let timeout: Duration
     private var listener: Int32 = -1
     private var accepting: Listener?
     /// The oldest first.
@@ -28,10 +28,10 @@ package final class MetricsListener {
     /// The configured port; 0: none.
     private var wanted = 0
 
-    /// - Parameter patience: the longest time for one request.
-    package init(problems: ProblemList, patience: Duration, logger: Logger) {
+    /// - Parameter timeout: the longest time for one request.
+    package init(problems: ProblemList, timeout: Duration, logger: Logger) {
         self.problems = problems
-        self.patience = patience
+        self.timeout = timeout
         self.logger = logger
     }
 
@@ -95,7 +95,7 @@ package final class MetricsListener {
             }
             _ = try SystemError.check("listen") { Glibc.listen(descriptor, Self.backlog) }
             accepting = try Listener(descriptor, "metrics", logger: logger) { [weak self] connected in
-                if let self { take(connected) } else { close(connected) }
+                if let self { accept(connected) } else { close(connected) }
             }
         } catch {
             close(descriptor)
@@ -104,10 +104,10 @@ package final class MetricsListener {
         listener = descriptor
     }
 
-    private func take(_ descriptor: Int32) {
+    private func accept(_ descriptor: Int32) {
         if clients.count >= Self.mostClients { displaced.end() }
         do throws(SystemError) {
-            let client = try Client(taking: descriptor, patience: patience)
+            let client = try Client(taking: descriptor, timeout: timeout)
             clients.append(client)
             client.text = { [weak self] in self?.text() ?? "" }
             client.onEnd = { [weak self, weak client] in self?.clients.removeAll { $0 === client } }
@@ -138,12 +138,12 @@ package final class MetricsListener {
         private var answer: ArraySlice<UInt8> = []
 
         /// - Parameter descriptor: owned by this client from here on, unless the initialiser throws.
-        init(taking descriptor: Int32, patience: Duration) throws(SystemError) {
+        init(taking descriptor: Int32, timeout: Duration) throws(SystemError) {
             self.descriptor = descriptor
             source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] readiness in
                 self?.look(readiness)
             }
-            timer = ControlLoop.shared.schedule(after: patience) { [weak self] in self?.end() }
+            timer = ControlLoop.shared.schedule(after: timeout) { [weak self] in self?.end() }
         }
 
         func end() {
@@ -157,7 +157,7 @@ package final class MetricsListener {
         }
 
         func look(_ readiness: Readiness) {
-            if readiness.contains(.readable), !take() { return end() }
+            if readiness.contains(.readable), !receive() { return end() }
             if readiness.contains(.error) || (readiness.contains(.hangup) && !readiness.contains(.readable)) {
                 return end()
             }
@@ -165,7 +165,7 @@ package final class MetricsListener {
         }
 
         /// - Returns: false when the client has gone.
-        private func take() -> Bool {
+        private func receive() -> Bool {
             var piece = [UInt8](repeating: 0, count: 2048)
             let count = piece.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT)) }
             guard count != 0 else { return false }

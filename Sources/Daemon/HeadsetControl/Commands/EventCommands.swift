@@ -26,7 +26,7 @@ package final class EventCommands {
         problems: ProblemList, logger: Logger
     ) {
         hooks = configuration.hooks
-        runner = HookRunner(limit: configuration.waits.hook, problems: problems, logger: logger)
+        runner = HookRunner(limit: configuration.timeouts.hook, problems: problems, logger: logger)
         self.headsets = headsets
         runner.onEnd = { [weak self] event, isFailure in self?.ended.send((event, isFailure)) }
         calls.changes.subscribe(self) { $0.take($1) }

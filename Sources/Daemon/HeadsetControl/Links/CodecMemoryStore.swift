@@ -35,7 +35,7 @@ package struct CodecMemoryStore: Sendable {
     /// - Parameter codecs: ours.
     /// - Throws: `ConfigurationError` for a file that cannot be read (edited by hand, or damaged).
     package func load(codecs: [VoiceCodec]) throws(ConfigurationError) -> [CodecMemories.Key: CodecMemory] {
-        let (origin, readings) = try sections.load(key: key, into: Reading(), take: take)
+        let (origin, readings) = try sections.load(key: key, into: Reading(), apply: read)
         guard origin["kernel"] == kernel, origin["codecs"] == Self.text(codecs) else { return [:] }
         return readings.mapValues(\.memory)
     }
@@ -78,7 +78,7 @@ package struct CodecMemoryStore: Sendable {
         return CodecMemories.Key(adapter: adapter, headset: headset)
     }
 
-    private func take(_ entry: ConfigurationEntry, into reading: inout Reading) throws(ConfigurationError) {
+    private func read(_ entry: ConfigurationEntry, into reading: inout Reading) throws(ConfigurationError) {
         switch entry.key {
         case "offered": reading.offered = try codecs(entry)
         case "lacking": reading.lacking = Set(try codecs(entry))

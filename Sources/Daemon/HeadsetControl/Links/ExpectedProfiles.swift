@@ -28,15 +28,15 @@ package final class ExpectedProfiles {
     private let admission: LinkAdmission
     private let problems: ProblemList
     private let logger: Logger
-    private var waits: ProfileRepair.Waits
+    private var delays: ProfileRepair.Delays
     private var watches: [BluetoothAddress: Watch] = [:]
     private var isFollowing = false
     private var isStopped = false
 
-    /// - Parameter waits: a `check` of zero switches the check off.
+    /// - Parameter delays: a `check` of zero switches the check off.
     package init(
         registry: DeviceRegistry, headsets: HeadsetDirectory, profiles: VoiceProfiles, music: MusicControl,
-        calls: CallDirectory, admission: LinkAdmission, problems: ProblemList, waits: ProfileRepair.Waits,
+        calls: CallDirectory, admission: LinkAdmission, problems: ProblemList, delays: ProfileRepair.Delays,
         logger: Logger
     ) {
         self.registry = registry
@@ -46,7 +46,7 @@ package final class ExpectedProfiles {
         self.admission = admission
         isUp = { [weak music] address, service in service == .audioSink ? music?.isUp(address) : nil }
         self.problems = problems
-        self.waits = waits
+        self.delays = delays
         self.logger = logger
         registry.events.subscribe(self) { expected, _ in expected.follow() }
         profiles.changes.subscribe(self) { $0.follow() }
@@ -73,9 +73,9 @@ package final class ExpectedProfiles {
         ControlLoop.shared.perform { [weak self] in self?.look() }
     }
 
-    package func follow(_ new: ProfileRepair.Waits) {
-        waits = new
-        for address in watches.keys.sorted() { watches[address]?.repair.waits = new }
+    package func follow(_ new: ProfileRepair.Delays) {
+        delays = new
+        for address in watches.keys.sorted() { watches[address]?.repair.delays = new }
         follow()
     }
 
@@ -109,8 +109,8 @@ package final class ExpectedProfiles {
         guard !isStopped else { return }
         var seen: Set<BluetoothAddress> = []
         for device in registry.devices where device.connected && device.paired && !device.blocked {
-            guard waits.check > .zero, seen.insert(device.address).inserted else { continue }
-            if watches[device.address] == nil { watches[device.address] = Watch(repair: ProfileRepair(waits: waits)) }
+            guard delays.check > .zero, seen.insert(device.address).inserted else { continue }
+            if watches[device.address] == nil { watches[device.address] = Watch(repair: ProfileRepair(delays: delays)) }
             update(device.address, facts(of: device))
         }
         for address in watches.keys.sorted() where !seen.contains(address) { disconnected(address) }

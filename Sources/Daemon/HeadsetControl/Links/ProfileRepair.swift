@@ -49,7 +49,7 @@ package struct ProfileRepair: Sendable {
         case setDeadline(Instant)
     }
 
-    package struct Waits: Equatable, Sendable {
+    package struct Delays: Equatable, Sendable {
         /// From the connection to the first check.
         package var check: Duration
         /// After a profile has come up: bluetoothd's policy may connect the others 2 s later (docs/inside/Interop.md C12).
@@ -91,7 +91,7 @@ package struct ProfileRepair: Sendable {
     /// How often an attempt of another program excuses a failure before the failure counts.
     package static let patience = 3
 
-    package var waits: Waits
+    package var delays: Delays
     private var state = State.away
     /// In the order of the facts.
     private var items: [Item] = []
@@ -99,8 +99,8 @@ package struct ProfileRepair: Sendable {
     private var isDismissed = false
     private var number = 0
 
-    package init(waits: Waits) {
-        self.waits = waits
+    package init(delays: Delays) {
+        self.delays = delays
     }
 
     /// Takes the present facts.
@@ -108,7 +108,7 @@ package struct ProfileRepair: Sendable {
     /// - Parameter facts: of all profiles that are announced and wanted; nil while the headset is not connected.
     package mutating func update(_ facts: [Fact]?, at now: Instant) -> [Action] {
         guard let facts else { return leave() }
-        if case .away = state { state = .settling(now.advanced(by: waits.check)) }
+        if case .away = state { state = .settling(now.advanced(by: delays.check)) }
         var actions: [Action] = []
         for item in items where item.isTold && !facts.contains(where: { $0.service == item.service }) {
             actions.append(.over(item.service))
@@ -118,9 +118,9 @@ package struct ProfileRepair: Sendable {
         for fact in facts {
             var item =
                 old.first { $0.service == fact.service }
-                ?? Item(service: fact.service, notBefore: isWatching ? now.advanced(by: waits.check) : now)
+                ?? Item(service: fact.service, notBefore: isWatching ? now.advanced(by: delays.check) : now)
             if fact.presence == .up, item.presence != .up {
-                quietUntil = now.advanced(by: waits.quiet)
+                quietUntil = now.advanced(by: delays.quiet)
                 if item.isTold { actions.append(.over(fact.service)) }
                 if item.attempts > 0 { actions.append(.repaired(fact.service)) }
                 item.isTold = false
@@ -144,7 +144,7 @@ package struct ProfileRepair: Sendable {
         guard case .asking(let service, let number) = state, number == answered else { return [] }
         state = .watching
         guard let index = items.firstIndex(where: { $0.service == service }) else { return settle(now) }
-        items[index].notBefore = now.advanced(by: waits.pause)
+        items[index].notBefore = now.advanced(by: delays.pause)
         switch outcome {
         case .done: items[index].failure = nil
         case .inProgress:

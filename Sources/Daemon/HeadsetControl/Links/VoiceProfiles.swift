@@ -31,10 +31,10 @@ package final class VoiceProfiles {
         self.logger = logger
         var registration = ProfileRegistration.Configuration.handsFreeAudioGateway(features: gateway.sdpFeatures)
         registration.version = gateway.version.rawValue
-        registration.retryInterval = configuration.waits.profile
+        registration.retryInterval = configuration.timeouts.profile
         handsFree = ProfileRegistration(bus: bus, configuration: registration, logger: logger)
         registration = .headsetAudioGateway()
-        registration.retryInterval = configuration.waits.profile
+        registration.retryInterval = configuration.timeouts.profile
         headset = ProfileRegistration(bus: bus, configuration: registration, logger: logger)
         headsets.servesHeadsetProfile = configuration.headsetProfile
         serve(handsFree, .handsFree)

@@ -27,7 +27,7 @@ package final class VoiceRouting {
     private let facts: ControllerFacts
     private let problems: ProblemList
     private let logger: Logger
-    private var wish: VoiceRoutingWish
+    private var setting: VoiceRoutingSetting
     /// Controllers that are on, by the path of their adapter.
     private var controllers: [String: Controller] = [:]
     /// Adapters whose helper is running; true: run it again afterwards.
@@ -35,9 +35,9 @@ package final class VoiceRouting {
 
     /// - Parameter helper: program and first arguments; the controller's name follows.
     package init(
-        _ wish: VoiceRoutingWish, helper: [String], facts: ControllerFacts, problems: ProblemList, logger: Logger
+        _ setting: VoiceRoutingSetting, helper: [String], facts: ControllerFacts, problems: ProblemList, logger: Logger
     ) {
-        self.wish = wish
+        self.setting = setting
         self.helper = helper
         self.facts = facts
         self.problems = problems
@@ -66,15 +66,15 @@ package final class VoiceRouting {
         }
         for adapter in present where controllers[adapter.path] == nil {
             controllers[adapter.path] = Controller(name: adapter.controller, maker: facts.manufacturer(of: adapter))
-            if wish == .host { route(adapter.path) }
+            if setting == .host { route(adapter.path) }
         }
     }
 
-    package func follow(_ wish: VoiceRoutingWish) {
-        guard wish != self.wish else { return }
-        self.wish = wish
+    package func follow(_ setting: VoiceRoutingSetting) {
+        guard setting != self.setting else { return }
+        self.setting = setting
         for (path, controller) in controllers.sorted(by: { $0.key < $1.key }) {
-            if wish == .host { route(path) } else { problems.end(Self.problem(controller.name)) }
+            if setting == .host { route(path) } else { problems.end(Self.problem(controller.name)) }
         }
     }
 
@@ -89,7 +89,7 @@ package final class VoiceRouting {
             return "if this is so for every headset, the controller sends voice to its PCM pins instead of the host"
         }
         return SilentLinkAdvice.text(
-            controller: controller.name, maker: controller.maker, isHeard: controller.isHeard, wish: wish,
+            controller: controller.name, maker: controller.maker, isHeard: controller.isHeard, setting: setting,
             isRouted: controller.outcome == .routed)
     }
 
@@ -106,7 +106,7 @@ package final class VoiceRouting {
         Task { @ControlPlane in
             await run(path)
             let again = running.removeValue(forKey: path) ?? false
-            if again, wish == .host, controllers[path] != nil { route(path) }
+            if again, setting == .host, controllers[path] != nil { route(path) }
         }
     }
 
@@ -140,7 +140,7 @@ package final class VoiceRouting {
 
     private func failed(_ path: String, _ what: String, _ remedy: String) {
         // The adapter is gone or off, or the setting has changed meanwhile.
-        guard let name = controllers[path]?.name, running[path] == false, wish == .host else { return }
+        guard let name = controllers[path]?.name, running[path] == false, setting == .host else { return }
         controllers[path]?.outcome = .failed
         problems.begin(Self.problem(name), what: what, remedy: remedy)
     }

@@ -38,7 +38,7 @@ package struct ReconnectStore: Sendable {
     ///
     /// - Throws: `ConfigurationError` for a file that cannot be read (edited by hand, or damaged).
     package func load() throws(ConfigurationError) -> [BluetoothAddress: ReconnectManager.Memory] {
-        let (origin, memories) = try sections.load(key: address, into: ReconnectManager.Memory(), take: take)
+        let (origin, memories) = try sections.load(key: address, into: ReconnectManager.Memory(), apply: read)
         guard origin["id"] != boot || boot.isEmpty else { return memories }
         return memories.mapValues { memory in
             ReconnectManager.Memory(used: memory.used, left: memory.left == .byHand ? .byHand : nil)
@@ -66,7 +66,7 @@ package struct ReconnectStore: Sendable {
         return address
     }
 
-    private func take(
+    private func read(
         _ entry: ConfigurationEntry, into memory: inout ReconnectManager.Memory
     ) throws(ConfigurationError) {
         switch entry.key {

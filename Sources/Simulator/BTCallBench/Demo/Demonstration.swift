@@ -186,7 +186,7 @@ package final class Demonstration {
         ]
         let daemon = try Daemon(
             configuration: configuration, bus: connection, registry: DeviceRegistry(bus: connection, logger: logger),
-            outside: .init(paths: outside, opener: outside), logger: logger)
+            environment: .init(paths: outside, opener: outside), logger: logger)
         await daemon.start()
         daemon.router.handle(.setPreferred(.bluetooth))
         daemon.router.handle(.setDefault(.earpiece))

@@ -125,7 +125,7 @@ package final class Sandbox {
         let connection = try BusConnection(bus.address)
         let daemon = try Daemon(
             configuration: configuration, bus: connection, registry: DeviceRegistry(bus: connection, logger: logger),
-            outside: .init(paths: outside, opener: outside), logger: logger)
+            environment: .init(paths: outside, opener: outside), logger: logger)
         self.daemon = daemon
         await daemon.start()
         daemon.router.handle(.setPreferred(.bluetooth))

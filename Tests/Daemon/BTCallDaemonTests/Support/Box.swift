@@ -27,7 +27,7 @@ final class Box {
     let bluez: FakeBlueZ
     let outside: SimulatedOutside
     let board: SimulatedBoard?
-    private let change: (inout Daemon.Outside) -> Void
+    private let change: (inout Daemon.Environment) -> Void
     /// The telephony application, and its connection to the daemon.
     let telephone = Telephone()
     let bridge: CallBridge
@@ -50,16 +50,16 @@ final class Box {
     ///   - isBlueZRunning: whether bluetoothd runs when the daemon starts.
     ///   - board: nil: no jacks, hooks and mixers.
     ///   - prepare: runs before the daemon starts.
-    ///   - outside: changes the other parts of the daemon's environment.
+    ///   - environment: changes the other parts of the daemon's environment.
     static func run(
         isBlueZRunning: Bool = true, rules: String = "", policies: String = "", board: SimulatedBoard? = nil,
         configure: (inout Configuration) -> Void = { _ in }, prepare: (Box) async throws -> Void = { _ in },
-        outside: @escaping (inout Daemon.Outside) -> Void = { _ in },
+        environment: @escaping (inout Daemon.Environment) -> Void = { _ in },
         body: (Box) async throws -> Void
     ) async throws {
         var configuration = Self.configuration
         configure(&configuration)
-        let box = try await Box(configuration, rules, policies, board, outside)
+        let box = try await Box(configuration, rules, policies, board, environment)
         if isBlueZRunning { try await box.bluez.start() }
         try await prepare(box)
         try await box.start()
@@ -82,9 +82,9 @@ final class Box {
         var paths: Paths?
         try await run(
             configure: configure,
-            outside: { outside in
-                let looking = look(outside.paths)
-                outside.paths = looking
+            environment: { environment in
+                let looking = look(environment.paths)
+                environment.paths = looking
                 paths = looking
             },
             body: { box in try await body(box, try #require(paths)) })
@@ -105,9 +105,9 @@ final class Box {
         configuration.routing.transferGuard = .zero
         configuration.routing.retryBase = .milliseconds(50)
         configuration.routing.reopenPause = .milliseconds(50)
-        configuration.waits.localDevice = .milliseconds(50)
-        configuration.waits.busName = .milliseconds(50)
-        configuration.waits.profile = .milliseconds(50)
+        configuration.timeouts.localDevice = .milliseconds(50)
+        configuration.timeouts.busName = .milliseconds(50)
+        configuration.timeouts.profile = .milliseconds(50)
         // The simulated radio has the machine's clock; drift is tested with virtual time.
         configuration.routing.silentLimit = .milliseconds(250)
         configuration.audioDelayMilliseconds = 0
@@ -120,7 +120,7 @@ final class Box {
 
     private init(
         _ configuration: Configuration, _ rules: String, _ policies: String, _ board: SimulatedBoard?,
-        _ change: @escaping (inout Daemon.Outside) -> Void
+        _ change: @escaping (inout Daemon.Environment) -> Void
     ) async throws {
         self.configuration = configuration
         self.board = board
@@ -148,13 +148,13 @@ final class Box {
 
     private static func makeDaemon(
         _ configuration: Configuration, _ connection: BusConnection, _ outside: SimulatedOutside,
-        _ board: SimulatedBoard?, _ change: (inout Daemon.Outside) -> Void, _ log: LogLines
+        _ board: SimulatedBoard?, _ change: (inout Daemon.Environment) -> Void, _ log: LogLines
     ) throws -> Daemon {
-        var parts = Daemon.Outside(paths: outside, opener: outside, board: board)
+        var parts = Daemon.Environment(paths: outside, opener: outside, board: board)
         change(&parts)
         return try Daemon(
             configuration: configuration, bus: connection,
-            registry: DeviceRegistry(bus: connection, logger: log.logger), outside: parts, logger: log.logger)
+            registry: DeviceRegistry(bus: connection, logger: log.logger), environment: parts, logger: log.logger)
     }
 
     private func start() async throws {
