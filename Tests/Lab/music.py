@@ -210,7 +210,7 @@ class Sink:
         if self.takes:
             self.takes[-1].received(packet.sequence_number, packet.timestamp, packet.payload)
 
-    # --- the headset by itself --------------------------------------------------
+    # --- connections that the headset makes -------------------------------------------
     async def connect(self, connection):
         """Connects like a headset when switched on: signalling, the best common configuration, open stream."""
         protocol = await self._signalling(connection)

@@ -21,7 +21,7 @@ start_bluealsa() {
 	wait_until 20 owns_name org.bluealsa
 }
 # As one instance for the whole board: its own session bus, no seats, no virtual machine's long periods, a sound card that
-# is there without udev.
+# needs no udev.
 start_pipewire() {
 	mkdir -p /etc/pipewire/pipewire.conf.d /etc/wireplumber/bluetooth.lua.d /run/pipewire
 	cp "$PEERS/pipewire.conf" /etc/pipewire/pipewire.conf.d/peers.conf

@@ -210,7 +210,7 @@ is "and the problem says so" "$(problem jack.wiredHeadset)" "wiredHeadset: the j
 kill $TEST_CALL
 check "the second call is over" wait_until 10 calls_are ""
 
-# --- a USB headset, plugged in later: its card alone says that it is there -------------------------------------------------
+# --- a USB headset, plugged in later: only its card shows that it exists -----------------------------------------------------
 restart_btcalld "$(config "playback = hw:Headset,0
 capture = hw:2,0
 mixer = Audio Output Volume Control

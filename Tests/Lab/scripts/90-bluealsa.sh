@@ -49,7 +49,7 @@ check "bluez-alsa: it goes on" wait_until 10 eval "hs h1 a2dp-start || streams h
 end_music
 note "bluez-alsa: aplay: $(grep -v "^D:" "$SHARE/aplay.log" | sort | uniq -c | head -3 | tr '\n' ';')"
 
-# --- what a headset can be: one that connects by itself, with less than all of SBC, without Hands-Free ---------------------
+# --- what a headset can be: one that connects first, with less than all of SBC, without Hands-Free ---------------------
 for limit in a2dp:mono a2dp:low 1.8:44100; do
 	hs h1 power off
 	hs h1 profile ${limit%:*}

@@ -12,7 +12,7 @@ import Testing
         let functions: [String]
     }
 
-    /// Checks between backquotes: `File.swift: first, second`.
+    /// Checks between backquotes: the name of a file, a colon, and functions with commas between them.
     static func checks(in row: String) -> [Check] {
         let parts = row.components(separatedBy: "`")
         return stride(from: 1, to: parts.count, by: 2).compactMap { index in
