@@ -21,12 +21,12 @@ struct Entry: ParsableCommand {
               btcall config volumeCeiling 12  # no headset louder than 12 of 15
               btcall watch --event incomingCall --exec 'logger "$BTCALL_NAME calls"'
 
-            `btcall help VERB` has more of each, and so has `man btcall-VERB`. `--bus`, `--json` and `--color` may be given \
-            before the verb or after it.
+            `btcall help VERB` and `man btcall-VERB` describe each verb. `--bus`, `--json` and `--color` may \
+            precede or follow the verb.
 
-            DEVICE is \(DeviceArgument.accepted). HEADSET is a DEVICE that is a headset. Upper and lower case are the same.
+            DEVICE is \(DeviceArgument.accepted). HEADSET is a DEVICE that is a headset. Case does not matter.
 
-            What is for a laptop is in btcall-lab: demo, sandbox, replay, gateway, decode, bench, latency.
+            The tools for a laptop are in btcall-lab: demo, sandbox, replay, gateway, decode, bench, latency.
             """,
         version: "btcall \(ProductVersion.current)",
         // The help output adds the word "subcommands" to the names.

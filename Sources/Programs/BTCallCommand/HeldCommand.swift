@@ -6,7 +6,7 @@ import Glibc
 
 /// A program that runs while something is held: `-- COMMAND…` on a command line.
 enum HeldCommand {
-    static let help = "A program to run meanwhile, after --; its exit code is that of btcall."
+    static let help = "A program to run meanwhile, after --; its exit code becomes btcall's."
 
     /// Runs the program, then releases the hold.
     ///

@@ -23,7 +23,7 @@ enum LaptopVerbs {
         _ = execvp(program, &pointers)
         let reason = errno == ENOENT ? "" : " (\(String(cString: strerror(errno))))"
         Output.terminal.printError(
-            "\(verb) is a verb of \(program), which is not here\(reason): install the package \(program), then `\(program) \(verb)`"
+            "\(verb) is a verb of \(program), which is not installed\(reason): install the package \(program), then `\(program) \(verb)`"
         )
         exit(notFound)
     }

@@ -31,7 +31,7 @@ extension BridgeCommand {
 package struct CommonOptions: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
-            "The bus that btcalld is on: system, session or a server address. Without it BTCALL_BUS, else system.",
+            "The bus of btcalld: system, session or a server address. Default: BTCALL_BUS, else system.",
             valueName: "bus"),
         transform: CommonOptions.bus)
     package var bus: BridgeBus = CommonOptions.usualBus()

@@ -4,7 +4,7 @@ import Glibc
 
 /// `--yes` of a verb that ends calls or removes a headset's data.
 package struct ConfirmationOptions: ParsableArguments, Sendable {
-    @Flag(name: [.customShort("y"), .long], help: "Do not ask on a terminal whether you are sure.")
+    @Flag(name: [.customShort("y"), .long], help: "Do not ask for confirmation on a terminal.")
     package var yes = false
 
     package init() {}
@@ -20,7 +20,7 @@ package struct ConfirmationOptions: ParsableArguments, Sendable {
         guard !yes, terminal.isPresent, let what = try await what() else { return }
         output.ask("\(what): are you sure? [y/N] ")
         guard terminal.answer()?.lowercased().hasPrefix("y") == true else {
-            throw CommandFailure(.cancelled, "nothing is done: answer y, or give --yes")
+            throw CommandFailure(.cancelled, "nothing was done: answer y, or give --yes")
         }
     }
 

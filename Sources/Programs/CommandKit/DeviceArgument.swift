@@ -69,14 +69,14 @@ package struct DeviceArgument: Hashable, Sendable, ExpressibleByArgument {
         case nil: found = try named(among: headsets, kind: "headset")
         case .bluetooth?:
             guard headsets.count <= 1 else {
-                throw CommandFailure(.ambiguous, "there are several headsets: name one: \(Self.list(headsets))")
+                throw CommandFailure(.ambiguous, "there are several headsets; name one: \(Self.list(headsets))")
             }
             guard let only = headsets.first else { throw CommandFailure(.noSuchDevice, "no headset is known") }
             found = only
         case let choice?:
             let prefix = Self.prefix
             guard choice.description.hasPrefix(prefix) else {
-                throw CommandFailure(.noSuchDevice, "\(choice) is no headset; \(Self.known(headsets, "headset"))")
+                throw CommandFailure(.noSuchDevice, "\(choice) is not a headset; \(Self.known(headsets, "headset"))")
             }
             return String(choice.description.dropFirst(prefix.count))
         }

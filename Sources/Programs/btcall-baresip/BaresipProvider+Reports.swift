@@ -42,7 +42,7 @@ extension BaresipProvider {
             await ControlLoop.shared.sleep(for: Self.attemptPause)
             guard generation == began else { return }
         }
-        logger.warning("btcalld does not take what baresip reports: it is told everything again")
+        logger.warning("btcalld refuses baresip's reports: btcall-baresip reports everything again")
         // Ends the registration, too.
         retreat(for: Self.refusalPause)
     }

@@ -69,7 +69,7 @@ final class BaresipProvider: BTCall.CallProvider {
     func run() async {
         if !settings.control.isLoopback {
             logger.warning(
-                "baresip at \(settings.control) is on another machine: anybody on the way can hear and end its calls")
+                "baresip at \(settings.control) is on another machine: anybody on the network path can observe and end its calls")
         }
         for await state in await bridge.states() {
             let isActive = state == .active
@@ -101,7 +101,7 @@ final class BaresipProvider: BTCall.CallProvider {
 
     /// btcalld has ended the registration and its calls; the calls in baresip continue.
     func ended() {
-        logger.notice("btcalld has gone, or has been deactivated: baresip's calls go on without it")
+        logger.notice("btcalld has gone, or has been deactivated: baresip's calls continue without it")
         registration = nil
         clear()
         // Waits until btcalld's state is known: asking a btcalld that is ending would start it again.
@@ -219,7 +219,7 @@ final class BaresipProvider: BTCall.CallProvider {
             notifier.status("following baresip at \(place)")
             guard !isHoldSaid else { return }
             isHoldSaid = true
-            logger.info("baresip does not tell when the far end holds a call: such a call stays active here")
+            logger.info("baresip does not report when the far end holds a call: such a call stays active here")
         case .away(let reason):
             logger.notice("baresip at \(place) is not there (\(reason)); it is looked for every 1 to 30 s")
             notifier.status("baresip at \(place) is not there: \(reason)")

@@ -18,12 +18,12 @@ struct LabEntry: ParsableCommand {
               btcall-lab bench audio                  # what the audio path costs on this machine
               btcall-lab latency --route speakerphone # how long sound takes there and back
 
-            All but latency need neither btcalld nor Bluetooth. `btcall-lab help VERB` has more of each, and so has \
-            `man btcall-lab-VERB`.
+            All but latency work without btcalld and Bluetooth. `btcall-lab help VERB` and `man btcall-lab-VERB` \
+            describe each verb.
 
             DEVICE is one of \(DeviceArgument.accepted).
-            Exit codes: 0 done, 1 refused or failed, 2 a file or a message is not understood (replay, gateway, decode), 3 \
-            btcalld is not running (latency), 64 wrong command line.
+            Exit codes: 0 done, 1 refused or failed, 2 a file or a message is invalid (replay, gateway, decode), \
+            3 btcalld is not running (latency), 64 invalid command line.
             """,
         groupedSubcommands: [
             CommandGroup(name: "Try", subcommands: [DemoCommand.self, SandboxCommand.self]),

@@ -199,7 +199,7 @@ extension DaemonTests {
                 #expect(try await box.bridge.configuration() == BridgeConfiguration(callOptions: shown))
                 _ = try await box.connect(Box.first)
                 let program = try Program(box.address)
-                #expect(try await program("logout").text == "logged out; pairings are kept\n")
+                #expect(try await program("logout").text == "logged out; headsets stay paired\n")
                 #expect(try await pairings(box) == both)
                 #expect(try await program("logout", "--forget-headsets").status == 0)
                 #expect(try await pairings(box).isEmpty)

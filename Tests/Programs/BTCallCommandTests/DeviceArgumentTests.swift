@@ -92,9 +92,9 @@ import Testing
         }
         let several = try await CommandRun.btcall("quirks", "explain", "bluetooth", bus: bus)
         #expect(
-            several.errors.hasPrefix("btcall: there are several headsets: name one: AA:BB:CC:DD:EE:0F (Jabra Talk), "))
+            several.errors.hasPrefix("btcall: there are several headsets; name one: AA:BB:CC:DD:EE:0F (Jabra Talk), "))
         let local = try await CommandRun.btcall("quirks", "explain", "earpiece", bus: bus)
-        #expect(local.errors.hasPrefix("btcall: earpiece is no headset; known are AA:BB:CC:DD:EE:0F (Jabra Talk), "))
+        #expect(local.errors.hasPrefix("btcall: earpiece is not a headset; known are AA:BB:CC:DD:EE:0F (Jabra Talk), "))
         // A local device's name is not a headset's.
         let handset = try await CommandRun.btcall("quirks", "explain", "hands", bus: bus)
         #expect(handset.status == 1 && handset.errors.hasPrefix("btcall: there is no headset hands: known are "))

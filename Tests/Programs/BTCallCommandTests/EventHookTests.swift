@@ -79,7 +79,7 @@ import Testing
         let hook = EventHook("true", within: .seconds(30), capture.sink, isJSON: false)
         for _ in 0..<EventHook.most + 3 { hook.add(["BTCALL_EVENT": "quality"]) }
         #expect(
-            capture.errors == "btcall: the hook is too slow: 1000 events wait, those that come are dropped\n")
+            capture.errors == "btcall: the hook is too slow: 1000 events wait, further ones are dropped\n")
         await hook.stop()
     }
 

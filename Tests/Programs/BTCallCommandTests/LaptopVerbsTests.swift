@@ -41,7 +41,7 @@ import Testing
         #expect(run.status == 127)
         #expect(
             run.text == """
-                btcall: replay is a verb of btcall-lab, which is not here: install the package btcall-lab, then `btcall-lab \
+                btcall: replay is a verb of btcall-lab, which is not installed: install the package btcall-lab, then `btcall-lab \
                 replay`
 
                 """)

@@ -16,7 +16,7 @@ import Testing
     @Test func `A verb's page has its command line, its options and its examples`() throws {
         let page = try #require(try ManualCommand.pages().first { $0.name == "btcall-move" }).roff(version: "1")
         #expect(page.contains("btcall move [<device> | \\-\\-clear]"))
-        #expect(page.contains(".TP\n\\fB\\-\\-clear\\fR\nTake the choice back.\n"))
+        #expect(page.contains(".TP\n\\fB\\-\\-clear\\fR\nWithdraw the choice.\n"))
         #expect(page.contains("\\fB\\-\\-bus\\fR \\fIbus\\fR"))
         #expect(
             page.contains(".SH \"EXAMPLES\"\n.PP\n.nf\n.RS 4\nbtcall move speakerphone\nbtcall move \\-\\-clear\n"))

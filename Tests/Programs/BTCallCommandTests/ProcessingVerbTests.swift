@@ -60,7 +60,7 @@ import Testing
 
     @Test(arguments: [
         (["perhaps"], "accepted: on, off, bypass"),
-        (["gain", "5"], "gain is on or off, not 5"), (["on", "off"], "off is too much after on"),
+        (["gain", "5"], "gain accepts on or off, not 5"), (["on", "off"], "off is not accepted after on"),
     ])
     func `processing refuses unknown words`(_ words: [String], _ text: String) throws {
         let error = #expect(throws: (any Error).self) { _ = try Entry.command(for: ["voice"] + words) }

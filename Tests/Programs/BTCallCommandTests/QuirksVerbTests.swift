@@ -40,7 +40,7 @@ import Testing
             run.output == """
                 /usr/q.conf: version 3, 1 rows (shipped)
                 /etc/q.conf: 2 rows (admin)
-                gone is switched off, and there is no such row
+                gone is switched off, but there is no such row
 
                 ROW    STATE    MEANS                            EFFECT
                 slow   shipped  address = 00:14:09; name = Car*  setUpSeconds = 30
@@ -88,12 +88,12 @@ import Testing
                 Id          not known
                 Controller  hci0, btusb, mSBC by alternate setting 1
 
-                these rows apply, a later one goes before an earlier one:
+                these rows apply; a later one overrides an earlier one:
                   slow (shipped, line 7): the address begins with 00:14:09
                       setUpSeconds = 30
                       why: takes long; known from a #1
 
-                these do not apply, though they mean this headset:
+                these match this headset, but do not apply:
                   sniff (admin, line 9): it has expired on 2026-01-01
                       advice: look
                       why: breaks up; known from b
@@ -113,7 +113,7 @@ import Testing
         await prepare { $0.quirksExplanation = QuirksExplanationDescription(address: BluetoothAddress(value: 1)) }
         let run = try await CommandRun.btcall("quirks", "explain", "00:00:00:00:00:01", bus: bus)
         #expect(run.output.contains("not known to bluetoothd: only rows by address or by controller can apply"))
-        #expect(run.output.hasSuffix("no row applies\n\nnothing is done differently for this headset\n"))
+        #expect(run.output.hasSuffix("no row applies\n\nthis headset has no special treatment\n"))
     }
 
     @Test func `a text that is neither an address nor a name is refused, and a refusal is printed`() async throws {

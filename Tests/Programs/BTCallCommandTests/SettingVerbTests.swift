@@ -95,7 +95,7 @@ import Testing
         for name in ["openTimeoutMs", "routing.openTimeoutMs"] {
             let run = try await CommandRun.btcall("config", name, "4000", bus: bus)
             #expect(run.output.hasPrefix("routing.openTimeoutMilliseconds = 4000"))
-            #expect(run.errors == "btcall: \(name) is called routing.openTimeoutMilliseconds now\n")
+            #expect(run.errors == "btcall: \(name) is now called routing.openTimeoutMilliseconds\n")
         }
     }
 
@@ -124,7 +124,7 @@ import Testing
         #expect(
             try await run("routing.openTimeoutMilliseconds", "4000")
                 == "routing.openTimeoutMilliseconds = 4000 (set here): "
-                + "acts when the headset's link or the sound card is opened again\n")
+                + "acts when the headset's link or the sound card is next opened\n")
         #expect(
             try await run("callQueueBlocks", "4") == "audio.callQueueBlocks = 4 (set here): acts with the next call\n")
         #expect(

@@ -132,7 +132,7 @@ import Testing
         await daemon.sendTones("#")
         await capture.contains("tones: #")
         await daemon.dial("2")
-        #expect(await daemon.requests.last == "PerformStart refused: this application has its one call")
+        #expect(await daemon.requests.last == "PerformStart refused: this application already has its one call")
         await call.interrupt()
         try await run.value
         let states = capture.output.split(separator: "\n").compactMap {

@@ -141,7 +141,7 @@ import Testing
         }
         let nothing = try await CommandRun.btcall("status", bus: bus).output
         #expect(nothing.hasPrefix("Would use   nothing: no device can be used, see `btcall devices`\n"))
-        #expect(nothing.contains("  Fallback   earpiece, which is not there\n"))
+        #expect(nothing.contains("  Fallback   earpiece, which is not available\n"))
     }
 
     @Test func `status reports a disabled microphone as off`() async throws {

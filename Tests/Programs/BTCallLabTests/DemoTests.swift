@@ -59,7 +59,7 @@ import Testing
         process.send(SIGINT)
         let (rest, status) = process.finish()
         #expect(status == 128 + SIGINT)
-        #expect(rest.contains("Cut off: nothing was measured."))
+        #expect(rest.contains("Interrupted: nothing was measured."))
         #expect(!FileManager.default.fileExists(atPath: folder.appending(path: "report.json").path))
     }
 }

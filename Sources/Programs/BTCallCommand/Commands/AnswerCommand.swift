@@ -6,7 +6,7 @@ import JSONText
 
 struct AnswerCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "answer", abstract: "Answer the call that rings.",
+        commandName: "answer", abstract: "Answer the ringing call.",
         discussion: "Example: btcall answer")
 
     @Argument(help: CallArgument.help, completion: CallArgument.completion)

@@ -7,7 +7,7 @@ import JSONText
 /// `btcall call`: one call.
 struct CallCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "call", abstract: "One call: what carries it, and how well; or one that a script owns.",
+        commandName: "call", abstract: "Show one call and its audio quality, or report a script's own call.",
         discussion: """
             Examples:
               btcall call
@@ -19,8 +19,8 @@ struct CallCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "show", abstract: "Show a call, its route and link, and the quality of its audio.",
             discussion: """
-                Without CALL the one that is active, else held, else any other. The quality is a figure from 0 to 100; \
-                `org.btcall.Call1` has the formula.
+                Without CALL: the active call, else the held one, else any other. The quality is a number from 0 \
+                to 100; `org.btcall.Call1` has the formula.
 
                 Example: btcall call show 1
                 """)

@@ -11,13 +11,13 @@ struct CallReportCommand: BridgeCommand {
     }
 
     static let configuration = CommandConfiguration(
-        commandName: "report", abstract: "Report a call that something else makes, and own it until it ends.",
+        commandName: "report", abstract: "Report a call made elsewhere, and own it until it ends.",
         discussion: """
-            It runs as long as the call: start it with & from a script, and say how the call goes on with `btcall call \
-            update`. What people ask for, at a headset or by btcall, is printed and taken for done; a script that is to be \
-            asked uses `btcall provider`. Ctrl-C, or its end, is the other party's hang-up.
+            It runs as long as the call: start it with & from a script, and report progress with `btcall call \
+            update`. Requests from headsets and btcall are printed and accepted; a script that decides itself \
+            uses `btcall provider`. Ctrl-C, or the end of this command, hangs up for the other party.
 
-            The exit code is 0 when the call has ended, and 1 when btcalld has.
+            The exit code is 0 when the call has ended, and 1 when btcalld has ended.
 
             Example: btcall call report incoming 5550100 --name Door &
             """)
@@ -25,16 +25,16 @@ struct CallReportCommand: BridgeCommand {
     @Argument(help: "incoming: headsets ring; or outgoing.")
     var direction: Direction
 
-    @Argument(help: "The other party's number; an empty one is withheld.")
+    @Argument(help: "The other party's number; empty when withheld.")
     var number: String
 
     @Option(help: "The other party's name.")
     var name: String?
 
-    @Option(help: ArgumentHelp("What people call the application that the call belongs to.", valueName: "name"))
+    @Option(help: ArgumentHelp("The name of the call's application, for people.", valueName: "name"))
     var provider = "script"
 
-    @Flag(help: "An outgoing call's other side rings already.")
+    @Flag(help: "The other side of an outgoing call already rings.")
     var alerting = false
 
     @OptionGroup var raw: RawAudioArguments

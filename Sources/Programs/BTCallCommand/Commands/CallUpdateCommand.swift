@@ -7,9 +7,9 @@ import JSONText
 /// `btcall call update`: reports progress of a call of `btcall call report`.
 struct CallUpdateCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "update", abstract: "Say how a call that `btcall call report` owns goes on at the other side.",
+        commandName: "update", abstract: "Report the progress of a call that `btcall call report` owns.",
         discussion: """
-            For the user who runs `btcall call report`, and for root.
+            For root, and for the user who runs `btcall call report`.
 
             Example: btcall call update ended --reason busy
             """)
@@ -25,8 +25,8 @@ struct CallUpdateCommand: BridgeCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Why it ended: \(Call.EndReason.allCases.map(\.rawValue).joined(separator: ", ")). Without it the other party \
-            hung up.
+            Why it ended: \(Call.EndReason.allCases.map(\.rawValue).joined(separator: ", ")). By default the \
+            other party hung up.
             """, valueName: "reason"),
         transform: { try CallUpdateCommand.word($0, CallUpdateCommand.reasons) })
     var reason: Call.EndReason?

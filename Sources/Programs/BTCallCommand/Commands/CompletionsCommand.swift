@@ -3,9 +3,9 @@ import CommandKit
 
 struct CompletionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "completions", abstract: "Print what a shell needs to complete btcall's command lines.",
+        commandName: "completions", abstract: "Print a shell's completion script for btcall.",
         discussion: """
-            It comes with the package for all users. Devices, calls and keys are those of the running btcalld.
+            The package installs it for all users. Devices, calls and keys come from the running btcalld.
 
             Examples:
               source <(btcall completions bash)

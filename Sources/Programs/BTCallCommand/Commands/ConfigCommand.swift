@@ -9,8 +9,9 @@ struct ConfigCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "config", abstract: "Show and change the configuration of the running btcalld.",
         discussion: """
-            Without KEY all keys, with SECTION those of a section, with KEY one of them, with VALUE it is set. What is set here \
-            is kept over restarts and goes before the configuration file, until --reset. A list has commas between its elements.
+            Without KEY it shows all keys, with SECTION those of a section, with KEY one of them; with VALUE it \
+            sets the key. A value set here is kept over restarts and overrides the configuration file, until \
+            --reset. Commas separate the elements of a list.
 
             Examples:
               btcall config ring                        # one section
@@ -21,17 +22,17 @@ struct ConfigCommand: BridgeCommand {
             """)
 
     @Argument(
-        help: "A key, with its section or without: routing.exclude, exclude; or a section: routing, device.earpiece.",
+        help: "A key, with or without its section: routing.exclude, exclude; or a section: routing, device.earpiece.",
         completion: SettingName.completion)
     var key: String?
 
     @Argument(help: "Its new value, as in the configuration file.", completion: SettingName.valueCompletion)
     var value: String?
 
-    @Flag(help: "Give the key back to the configuration file, or to its default.")
+    @Flag(help: "Reset the key to the configuration file's value, or to its default.")
     var reset = false
 
-    @Flag(help: "Show only the keys whose values differ from their defaults; with SECTION those of that section.")
+    @Flag(help: "Show only keys that differ from their defaults; with SECTION only those of that section.")
     var changed = false
 
     @OptionGroup var options: CommonOptions
@@ -60,7 +61,7 @@ struct ConfigCommand: BridgeCommand {
         }
         let name = try SettingName.find(key, in: settings).key
         if let current = UnitSpelling.current(of: key), name.hasSuffix(current) {
-            output.printError("\(key) is called \(name) now")
+            output.printError("\(key) is now called \(name)")
         }
         if let value {
             try await bridge.setSetting(name, to: value)
@@ -199,7 +200,7 @@ extension Setting.Effect {
     var sentence: String {
         switch self {
         case .now: "acts at once"
-        case .reopen: "acts when the headset's link or the sound card is opened again"
+        case .reopen: "acts when the headset's link or the sound card is next opened"
         case .nextCall: "acts with the next call"
         case .restart: "acts when btcalld starts"
         }

@@ -6,10 +6,10 @@ import JSONText
 
 struct DNDCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "dnd", abstract: "Do not disturb: incoming calls are refused, and nothing rings.",
+        commandName: "dnd", abstract: "Set do not disturb: incoming calls are refused without ringing.",
         discussion: """
-            It is kept over restarts, and is the setting calls.doNotDisturb. `btcall history` has the calls that were \
-            refused. Without on or off it says which of the two it is.
+            The setting calls.doNotDisturb, kept over restarts. `btcall history` lists the refused calls. \
+            Without on or off it shows the present state.
 
             Example: btcall dnd on
             """)

@@ -9,7 +9,7 @@ struct DTMFCommand: BridgeCommand {
         commandName: "dtmf", abstract: "Send tones to the far end of the active call.",
         discussion: "Example: btcall dtmf '1234#'")
 
-    @Argument(help: "Any of \(DTMFCommand.accepted), one after the other.", transform: DTMFCommand.tones)
+    @Argument(help: "One or more of \(DTMFCommand.accepted).", transform: DTMFCommand.tones)
     var tones: String
 
     @Argument(help: CallArgument.help, completion: CallArgument.completion)

@@ -6,15 +6,15 @@ import JSONText
 
 struct DialCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "dial", abstract: "Have a telephony application call a number.",
+        commandName: "dial", abstract: "Call a number through a telephony application.",
         discussion: """
-            It is asked as it is when somebody dials at a headset. `btcall monitor` shows what becomes of the call, \
-            `btcall test-call --dialled` is an application to try it with.
+            The application gets the same request as when somebody dials at a headset. `btcall monitor` shows \
+            the progress of the call; `btcall test-call --dialled` is an application to try it with.
 
             Example: btcall dial +4930123456
             """)
 
-    @Argument(help: "The number, as it would be dialled.")
+    @Argument(help: "The number as dialled.")
     var number: String
 
     @Option(help: ArgumentHelp("The application to ask, by its name in `btcall calls`.", valueName: "name"))
@@ -23,7 +23,7 @@ struct DialCommand: BridgeCommand {
     @OptionGroup var options: CommonOptions
 
     func validate() throws {
-        if number.isEmpty { throw ValidationError("NUMBER is empty: give what is to be dialled") }
+        if number.isEmpty { throw ValidationError("NUMBER is empty: give the number to dial") }
     }
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
@@ -41,7 +41,7 @@ struct DialCommand: BridgeCommand {
             return try await bridge.calls.place(number, provider: provider)
         } catch {
             guard error.code == .noSuchProvider else { throw error }
-            throw CommandFailure("\(error.message); `btcall test-call --dialled` is one to try it with")
+            throw CommandFailure("\(error.message); try `btcall test-call --dialled`")
         }
     }
 }

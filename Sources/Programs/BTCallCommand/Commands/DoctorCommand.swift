@@ -11,16 +11,17 @@ struct DoctorCommand: ParsableCommand, Sendable {
         commandName: "doctor",
         abstract: "Find out why headsets do not connect, ring or carry a call, and what to do.",
         discussion: """
-            It looks at the kernel, the adapter, bluetoothd, other programs that use headsets, the limits and groups of \
-            btcalld, the sound cards and the paired headsets, and works without btcalld. It changes nothing. Some things \
-            only root can see.
+            It checks the kernel, the adapter, bluetoothd, other programs that use headsets, the limits and \
+            groups of btcalld, the sound cards and the paired headsets, and works without btcalld. It changes \
+            nothing. Some checks need root.
 
-            --report prints what to paste into an issue: versions and adapters as well, addresses without their last half, \
-            headsets without their names.
+            --report prints a report to paste into an issue: with versions and adapters, with addresses cut in \
+            half, and without the names of headsets.
 
-            --call makes a call of its own through btcalld instead, which chirps for 5 s, listens to what comes back, and says \
-            whether sound goes both ways. With DEVICE it goes there, else where a call would go now; what was selected is \
-            put back. It is not made while another call is up.
+            --call makes a test call through btcalld instead. The call plays chirps for 5 s, listens for their \
+            return, and reports whether sound goes both ways. With DEVICE it uses that device, otherwise the one \
+            that a call would use now; the earlier selection is restored. It makes no call while another one is \
+            up.
 
             Exit codes: 0 no fault (there may be warnings), 1 a fault.
 
@@ -33,20 +34,20 @@ struct DoctorCommand: ParsableCommand, Sendable {
             """)
 
     @Argument(
-        help: "Checks to run; without them all.",
+        help: "Checks to run; all by default.",
         completion: .list(DoctorCheck.all.map(\.id)), transform: DoctorCommand.check)
     var checks: [String] = []
 
-    @Flag(help: "Show also what is well, and what could not be looked at.")
+    @Flag(help: "Also show checks that passed or were skipped.")
     var all = false
 
-    @Flag(help: "Print what to paste into an issue.")
+    @Flag(help: "Print a report to paste into an issue.")
     var report = false
 
     @Option(
         defaultAsFlag: DeviceArgument("none"),
         help: ArgumentHelp(
-            "Make a call, on DEVICE if one is named, and say whether sound goes both ways. \(DeviceArgument.accepted)",
+            "Make a test call, on DEVICE if given, and report whether sound goes both ways. \(DeviceArgument.accepted)",
             valueName: "device"),
         completion: DeviceArgument.completion, transform: { DeviceArgument($0) })
     var call: DeviceArgument?
@@ -54,9 +55,9 @@ struct DoctorCommand: ParsableCommand, Sendable {
     @OptionGroup var options: CommonOptions
 
     func validate() throws {
-        if report, options.json { throw ValidationError("--report is a text: leave --json out") }
+        if report, options.json { throw ValidationError("--report prints text: omit --json") }
         if call != nil, report || all || !checks.isEmpty {
-            throw ValidationError("--call makes a call and no checks: leave --report, --all and CHECKS out")
+            throw ValidationError("--call runs no checks: omit --report, --all and CHECKS")
         }
     }
 

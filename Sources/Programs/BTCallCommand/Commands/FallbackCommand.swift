@@ -8,7 +8,8 @@ struct FallbackCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "fallback", abstract: "Set the device to fall back to when the preferred one is not available.",
         discussion: """
-            It is kept over restarts; none leaves it to the platform's order. Without DEVICE the present one is shown.
+            Kept over restarts; none leaves the choice to the platform's order. Without DEVICE the present one \
+            is shown.
 
             Example: btcall fallback earpiece
             """)

@@ -6,7 +6,7 @@ import JSONText
 
 struct HangupCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "hangup", abstract: "End the call, or reject the one that rings.",
+        commandName: "hangup", abstract: "End the call, or reject the ringing one.",
         discussion: "Example: btcall hangup")
 
     @Argument(help: CallArgument.help, completion: CallArgument.completion)

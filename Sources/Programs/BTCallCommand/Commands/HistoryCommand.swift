@@ -6,24 +6,24 @@ import JSONText
 
 struct HistoryCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "history", abstract: "List the calls that are over, the latest first.",
+        commandName: "history", abstract: "List ended calls, latest first.",
         discussion: """
-            btcalld has the latest hundred; over a restart with `[calls] record`, and their numbers and names with \
-            `recordNumbers`. The reason `filtered` is do not disturb.
+            btcalld keeps the latest hundred calls; over a restart only with `[calls] record`, and numbers and \
+            names only with `recordNumbers`. The reason `filtered` means do not disturb.
 
             Example: btcall history --missed --max 10
             """)
 
-    @Option(help: ArgumentHelp("At most so many.", valueName: "count"))
+    @Option(help: ArgumentHelp("Show at most this many.", valueName: "count"))
     var max: Int?
 
-    @Flag(help: "Only those that nobody took.")
+    @Flag(help: "Only missed calls.")
     var missed = false
 
     @OptionGroup var options: CommonOptions
 
     func validate() throws {
-        guard max.map({ $0 > 0 }) ?? true else { throw ValidationError("--max is 1 or more") }
+        guard max.map({ $0 > 0 }) ?? true else { throw ValidationError("--max accepts 1 or more") }
     }
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {

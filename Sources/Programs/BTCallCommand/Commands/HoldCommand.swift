@@ -8,7 +8,7 @@ struct HoldCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "hold", abstract: "Put the active call on hold.",
         discussion: """
-            Its application has to be able to do that. `btcall resume` takes the call up again.
+            Its application must support that. `btcall resume` resumes the call.
 
             Example: btcall hold
             """)

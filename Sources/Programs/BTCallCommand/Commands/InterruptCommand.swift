@@ -9,12 +9,12 @@ struct InterruptCommand: BridgeCommand {
         usage: "btcall interrupt <source> [--no-resume] [--bus <bus>] -- COMMAND...",
         discussion: "Example: btcall interrupt page -- aplay announcement.wav")
 
-    @Argument(help: "Who has the audio, a word for people: page, alarm.")
+    @Argument(help: "A word for people that names the interruption: page, alarm.")
     var source: String
 
     @Flag(
         help:
-            "Do not give the audio back at the end: the calls stay silent until another interruption ends, or they do.")
+            "Do not give the audio back afterwards: calls stay silent until another interruption ends, or they end.")
     var noResume = false
 
     @OptionGroup var options: CommonOptions

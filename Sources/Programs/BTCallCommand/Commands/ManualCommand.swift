@@ -8,7 +8,7 @@ struct ManualCommand: ParsableCommand {
         commandName: "manual", abstract: "Write the pages of the manual.",
         discussion: "Example: btcall manual /tmp/pages", shouldDisplay: false)
 
-    @Argument(help: "Where man1 and man5 are made.", completion: .directory)
+    @Argument(help: "Directory for man1 and man5.", completion: .directory)
     var directory: String
 
     func run() throws {
@@ -21,19 +21,19 @@ struct ManualCommand: ParsableCommand {
 
     private static let overview = CommandManual.Overview(
         """
-        btcall talks to `btcalld`, which moves the audio of telephone calls between Bluetooth headsets and the board's own \
-        devices. Root and the members of group btcall may do everything; everybody else may look. On a terminal tables \
-        have colours; in a pipe there are none, and `--json` is for programs.
+        btcall talks to `btcalld`, which moves the audio of telephone calls between Bluetooth headsets and the \
+        board's own devices. Root and the members of group btcall may do everything; other users may only look. \
+        Tables have colours on a terminal, but not in a pipe; `--json` is for programs.
         """,
         variables: [
-            ("BTCALL_BUS", "The bus that btcalld is on, where `--bus` does not say it."),
-            ("NO_COLOR", "Set to anything: no colours."),
+            ("BTCALL_BUS", "The bus of btcalld, unless `--bus` names it."),
+            ("NO_COLOR", "When set, disables colours."),
         ], seeAlso: ["btcalld(8)", "btcalld.conf(5)", "btcall-sco-routing(8)"],
         exitCodes: [
             ("0", "Done."),
-            ("1", "Refused or failed: standard error says why and what to do. A fault, with `btcall doctor`."),
+            ("1", "Refused or failed: standard error says why and what to do. With `btcall doctor`: a fault."),
             ("3", "btcalld is not running, or the bus cannot be reached."),
-            ("64", "The command line is wrong."),
-            ("127", "The program after `--` cannot be run. If it can, its own status is that of btcall."),
+            ("64", "The command line is invalid."),
+            ("127", "The program after `--` cannot be run; otherwise its status is that of btcall."),
         ], oldNames: OldVerbs.names)
 }

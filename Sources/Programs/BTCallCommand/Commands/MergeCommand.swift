@@ -6,7 +6,7 @@ import JSONText
 
 struct MergeCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "merge", abstract: "Make one conversation of the active and the held call.",
+        commandName: "merge", abstract: "Join the active and the held call into one conversation.",
         discussion: "Example: btcall merge")
 
     @OptionGroup var options: CommonOptions

@@ -7,13 +7,13 @@ import JSONText
 /// `btcall mic`: the microphone as the far end of all calls hears it.
 struct MicCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "mic", abstract: "Show and set what of the microphone is used, heard and kept open.",
+        commandName: "mic", abstract: "Show and set whether the microphone is used, muted, prepared and allowed.",
         discussion: """
-            Without ACTION it is shown. ACTION is one of:
+            Without ACTION it shows the state. ACTION is one of:
               on, off          whether calls use a microphone at all (MicrophoneEnabled, kept over restarts)
-              mute, unmute     for the calls that there are
-              mode MODE        what muting does: voiceProcessing (silence), restart (the sound card's microphone is closed) or \
-            inputMixer (what programs add is still heard); kept over restarts
+              mute, unmute     mute or unmute the present calls
+              mode MODE        effect of muting: voiceProcessing (silence), restart (the sound card's microphone is \
+            closed) or inputMixer (added audio is still heard); kept over restarts
               prepared on|off  keep the board's microphone running between calls; until btcalld ends
               allow, deny      answer for the person, where privacy.microphone is ask-client
 
@@ -25,7 +25,7 @@ struct MicCommand: BridgeCommand {
     @Argument(help: "on, off, mute, unmute, mode, prepared, allow or deny.")
     var action: Action?
 
-    @Argument(help: "What mode and prepared are set to.")
+    @Argument(help: "The new value of mode or prepared.")
     var value: String?
 
     @OptionGroup var options: CommonOptions
@@ -39,12 +39,12 @@ struct MicCommand: BridgeCommand {
         case .mode:
             guard let value, BridgeAudio.MuteMode(rawValue: value) == nil else { return }
             let modes = BridgeAudio.MuteMode.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("mode takes one of \(modes)")
+            throw ValidationError("mode accepts one of \(modes)")
         case .prepared:
             guard let value, Switch(rawValue: value) == nil else { return }
-            throw ValidationError("prepared takes on or off")
+            throw ValidationError("prepared accepts on or off")
         case .on, .off, .mute, .unmute, .allow, .deny, nil:
-            if let action, let value { throw ValidationError("\(action.rawValue) takes no \(value)") }
+            if let action, let value { throw ValidationError("\(action.rawValue) accepts no value: omit \(value)") }
         }
     }
 

@@ -6,7 +6,7 @@ import JSONText
 
 struct MonitorCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "monitor", abstract: "Print what happens, line by line, until interrupted.",
+        commandName: "monitor", abstract: "Print events, line by line, until interrupted.",
         discussion: """
             With --json every line is an object with event and time.
 
@@ -15,7 +15,7 @@ struct MonitorCommand: BridgeCommand {
               btcall monitor --json >events.json
             """)
 
-    @Flag(help: "The daemon's log as well, which it does not write to its standard error meanwhile.")
+    @Flag(help: "Also print the daemon's log, which it stops writing to its standard error meanwhile.")
     var log = false
 
     @OptionGroup var options: CommonOptions

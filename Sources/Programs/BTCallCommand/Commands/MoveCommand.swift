@@ -9,8 +9,8 @@ struct MoveCommand: BridgeCommand {
         commandName: "move", abstract: "Move the present or the next call to a device, until the last call ends.",
         usage: "btcall move [<device> | --clear] [--bus <bus>] [--json] [-- COMMAND...]",
         discussion: """
-            Without DEVICE the one that was chosen is shown. With a program after -- the choice ends with it, unless another \
-            one has been made meanwhile.
+            Without DEVICE it shows the chosen one. With a program after -- the choice ends with the program, \
+            unless another choice was made meanwhile.
 
             Examples:
               btcall move speakerphone
@@ -21,7 +21,7 @@ struct MoveCommand: BridgeCommand {
     @Argument(help: DeviceArgument.help, completion: DeviceArgument.completion)
     var device: DeviceArgument?
 
-    @Flag(help: "Take the choice back.")
+    @Flag(help: "Withdraw the choice.")
     var clear = false
 
     @OptionGroup var options: CommonOptions
@@ -32,7 +32,7 @@ struct MoveCommand: BridgeCommand {
     func validate() throws {
         if device != nil, clear { throw ValidationError("Give either DEVICE or --clear.") }
         if !command.isEmpty, device == nil || device?.fixed == DeviceChoice.none {
-            throw ValidationError("A program can hold the choice of a DEVICE only.")
+            throw ValidationError("A program can only hold the choice of a DEVICE.")
         }
     }
 

@@ -8,7 +8,8 @@ struct MuteCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "mute", abstract: "Mute the microphone for all calls, until it is unmuted or the last call ends.",
         discussion: """
-            Without on or off it says which of the two it is. `btcall mic off` is for all calls, also those to come.
+            Without on or off it shows the present state. `btcall mic off` applies to all calls, including \
+            future ones.
 
             Example: btcall mute on
             """)

@@ -23,10 +23,10 @@ struct PlayCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "play", abstract: "Play a WAV file to the far end of the calls, or to the people here.",
         discussion: """
-            The file has 16 bit, one or two channels, 8000, 16000, 24000, 32000, 44100 or 48000 frames per second. To a call \
-            it is added to what the microphone says; `btcall volume application 0.5` makes it softer. A page is heard over \
-            the call, whose far end is lowered meanwhile, or on the page device without one. Ctrl-C ends it. Exit code 0: it \
-            was played to its end.
+            The file has 16 bit, one or two channels, and a rate of 8000, 16000, 24000, 32000, 44100 or 48000 \
+            Hz. With call it is added to the microphone; `btcall volume application 0.5` makes it quieter. A \
+            page is heard on top of the call, whose far end is lowered meanwhile, or on the page device without \
+            a call. Ctrl-C ends it. Exit code 0: it was played to its end.
 
             Example: btcall play door.wav --to page
             """)
@@ -39,13 +39,13 @@ struct PlayCommand: BridgeCommand {
     )
     var to = Hearer.call
 
-    @Option(help: "0 to 10: a higher priority silences lower ones; it rings with 5. Not to a call.")
+    @Option(help: "0 to 10: a higher priority silences lower ones; the ring tone has 5. Not with call.")
     var priority = 5
 
-    @Option(help: "How much a page lowers the far end of the calls, in dB: -90 to 0. Without it -12.")
+    @Option(help: "Attenuation of the calls' far end by a page, in dB: -90 to 0. Default: -12.")
     var duck: Double?
 
-    @Flag(help: "Silence others of the same priority. Not to a call.")
+    @Flag(help: "Silence others of the same priority. Not with call.")
     var alone = false
 
     @OptionGroup var options: CommonOptions
@@ -57,7 +57,7 @@ struct PlayCommand: BridgeCommand {
         let audio: AudioInjection
         if isToCall {
             guard try await Self.hasActiveCall(bridge) else {
-                throw CommandFailure("there is no active call that could hear it; see `btcall calls`")
+                throw CommandFailure("there is no active call to play to; see `btcall calls`")
             }
             audio = try await bridge.audio.openInjection(rate: wave.rate)
         } else {
@@ -88,13 +88,13 @@ struct PlayCommand: BridgeCommand {
         case .heard:
             if !options.json { output.print("played \(file), \(seconds) s") }
         case .interrupted: throw CommandFailure("stopped after \(seconds) s of \(file)")
-        case .callOver: throw CommandFailure("the call was over after \(seconds) s of \(file)")
+        case .callOver: throw CommandFailure("the call ended after \(seconds) s of \(file)")
         case .closed:
             throw CommandFailure(
                 "btcalld closed the audio after \(seconds) s of \(file): `journalctl -u btcalld` says why")
         case .daemonGone:
             throw BridgeError(
-                .notRunning, "btcalld was gone after \(seconds) s of \(file): `systemctl status btcalld` says why")
+                .notRunning, "btcalld ended after \(seconds) s of \(file): `systemctl status btcalld` says why")
         }
     }
 
@@ -113,7 +113,7 @@ struct PlayCommand: BridgeCommand {
                 if let calls = try? await bridge.calls.list(), calls.isEmpty { return playback.stop(.callOver) }
             case .callStateChanged(_, .held, _):
                 guard let isHeard = try? await hasActiveCall(bridge), !isHeard else { continue }
-                output.printError("the call is held: the rest is played when it is taken up again")
+                output.printError("the call is held: playback continues when it is resumed")
             default: break
             }
         }

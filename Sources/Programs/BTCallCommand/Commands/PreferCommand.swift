@@ -6,9 +6,9 @@ import JSONText
 
 struct PreferCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "prefer", abstract: "Set the preferred device; it is used as soon as it is available.",
+        commandName: "prefer", abstract: "Set the preferred device, used whenever it is available.",
         discussion: """
-            It is kept over restarts; none sets no preference. Without DEVICE the present one is shown.
+            Kept over restarts; none removes the preference. Without DEVICE the present one is shown.
 
             Examples:
               btcall prefer Jabra

@@ -6,15 +6,17 @@ import JSONText
 
 struct ProcessingCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "processing", abstract: "Show and set what is done to the microphone before the far end hears it.",
+        commandName: "processing", abstract: "Show and set the microphone's voice processing.",
         discussion: """
-            PART is bypass, echo, noise, gain or highpass; without one it is all of it. Without on or off the state is shown.
+            PART is bypass, echo, noise, gain or highpass; without PART the whole processing. Without on or off \
+            it shows the state.
 
-            `btcall processing off` and `on` last until btcalld ends, and cost a gap of some 40 ms in a call. `btcall processing bypass \
-            on` lets the microphone through as it is, without a gap. The parts are settings, kept over a restart. Who does \
-            it is the setting audio.voiceProcessing: `btcall config audio.voiceProcessing speex`.
+            `btcall processing off` and `on` hold until btcalld ends, and cause a gap of about 40 ms in a call. \
+            `btcall processing bypass on` passes the microphone through unprocessed, without a gap. The parts \
+            are settings, kept over a restart. The setting audio.voiceProcessing selects the processor: `btcall \
+            config audio.voiceProcessing speex`.
 
-            Nothing is done to the microphone of a headset that does it itself.
+            The microphone of a headset that does it itself is not processed.
 
             Examples:
               btcall processing
@@ -37,7 +39,7 @@ struct ProcessingCommand: BridgeCommand {
     }
 
     @Argument(
-        help: "on or off; or bypass, echo, noise, gain or highpass, and then on or off.",
+        help: "on or off; or bypass, echo, noise, gain or highpass, followed by on or off.",
         completion: .list(["on", "off"] + Part.allCases.map(\.rawValue)))
     var words: [String] = []
 
@@ -61,9 +63,9 @@ struct ProcessingCommand: BridgeCommand {
             throw ValidationError(
                 part == nil
                     ? "\(word) is not accepted; accepted: on, off, bypass, echo, noise, gain, highpass"
-                    : "\(first) is on or off, not \(word)")
+                    : "\(first) accepts on or off, not \(word)")
         }
-        guard words.isEmpty else { throw ValidationError("\(words[words.startIndex]) is too much after \(word)") }
+        guard words.isEmpty else { throw ValidationError("\(words[words.startIndex]) is not accepted after \(word)") }
         return Change(part: part, isOn: state == .on)
     }
 
@@ -96,7 +98,7 @@ struct ProcessingCommand: BridgeCommand {
         }
         var facts = Facts()
         facts.add("Processing", isEnabled ? "by \(processor.rawValue)" : "off")
-        facts.add("Bypass", isBypassed ? "on: the microphone stays as it is" : "off")
+        facts.add("Bypass", isBypassed ? "on: the microphone is unprocessed" : "off")
         for (part, isOn) in stages { facts.add(Self.name(part), isOn ? "on" : "off") }
         output.print(facts)
     }

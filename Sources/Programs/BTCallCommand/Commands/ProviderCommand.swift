@@ -8,17 +8,17 @@ struct ProviderCommand: BridgeCommand {
     typealias Capability = CallProviderDescription.Capability
 
     static let configuration = CommandConfiguration(
-        commandName: "provider", abstract: "Be a telephony application for a script: JSON lines in and out.",
+        commandName: "provider", abstract: "Act as a telephony application for a script: JSON lines in and out.",
         discussion: """
             Standard input, a line each: {"report":"incoming","number":"…","name":"…"}, {"report":"outgoing","number":"…"}, \
             {"update":"alerting|active|held|ended","call":"…","reason":"…"}, and replies to requests: {"id":1,"ok":true} or \
             {"id":1,"error":"why not"}. `call` may be left out while there is one call.
 
             Standard output: {"event":"registered",…}, {"event":"reported","call":…,"number":…}, requests \
-            {"event":"answer","id":1,"call":…} and start, end, hold, resume, dtmf, mute, unmute, swap, conference, to \
-            be replied to within 5 s, {"event":"state","call":…,"state":…,"reason":…}, and \
-            {"event":"error","line":…,"error":…} for a line that is not understood or refused. \
-            The page "Telephony in a script" has all of it.
+            {"event":"answer","id":1,"call":…} and start, end, hold, resume, dtmf, mute, unmute, swap, \
+            conference, which need a reply within 5 s, {"event":"state","call":…,"state":…,"reason":…}, and \
+            {"event":"error","line":…,"error":…} for an invalid or refused line. The page "Telephony in a \
+            script" describes all of it.
 
             The end of the input ends the calls. The exit code is 0 then, and 1 when btcalld has ended.
 
@@ -26,15 +26,15 @@ struct ProviderCommand: BridgeCommand {
             """)
 
     @Option(
-        help: "What the script can do, with commas between: \(ProviderCommand.accepted); none for nothing.",
+        help: "The script's capabilities, separated by commas: \(ProviderCommand.accepted); or none.",
         transform: ProviderCommand.capabilities)
     var capabilities: Set<Capability> = [.hold, .dtmf, .dial]
 
-    @Option(help: "What people call the application.")
+    @Option(help: "The application's name for people.")
     var name = "script"
 
     @Option(
-        help: "The schemes of the addresses that it dials, with commas between, as sip,tel; plain numbers are tel.",
+        help: "Schemes of the addresses that it dials, separated by commas: sip,tel; plain numbers are tel.",
         transform: { $0.split(separator: ",").map(String.init) })
     var schemes: [String] = []
 

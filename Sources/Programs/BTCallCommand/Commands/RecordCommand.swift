@@ -7,11 +7,12 @@ import JSONText
 
 struct RecordCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "record", abstract: "Record a call to a WAV file, or say whether it may be.",
+        commandName: "record", abstract: "Record a call to a WAV file, or allow or deny recordings.",
         discussion: """
-            The file (16 bit, 16000 frames per second) is complete at any moment: it ends with the call, after --seconds, or \
-            with Ctrl-C. While the call is held nothing is recorded. `btcall config privacy.recording` says whether calls may \
-            be recorded; with `ask` somebody has to say `btcall record --allow` (or --deny) within half a minute.
+            The file (16 bit, 16000 Hz) is complete at any moment: it ends with the call, after --seconds, or \
+            with Ctrl-C. Nothing is recorded while the call is held. `btcall config privacy.recording` says \
+            whether calls may be recorded; with `ask` somebody must run `btcall record --allow` (or --deny) \
+            within 30 s.
 
             Example: btcall record call.wav --side stereo --seconds 60
             """)
@@ -37,25 +38,25 @@ struct RecordCommand: BridgeCommand {
     @Option(help: CallArgument.help, completion: CallArgument.completion)
     var call: String?
 
-    @Option(help: "Who is recorded: both (added up), local, remote, or stereo (the near end left, the far end right).")
+    @Option(help: "Side to record: both (mixed), local, remote, or stereo (the near end left, the far end right).")
     var side = Side.both
 
-    @Option(help: "How long; without it to the end of the call.")
+    @Option(help: "Length; by default to the end of the call.")
     var seconds: Int?
 
     @Flag(help: "Allow the programs that ask to record the call.")
     var allow = false
 
-    @Flag(help: "Do not allow them.")
+    @Flag(help: "Deny them.")
     var deny = false
 
     @OptionGroup var options: CommonOptions
 
     func validate() throws {
         if allow && deny { throw ValidationError("--allow and --deny exclude each other.") }
-        if (allow || deny) != (file == nil) { throw ValidationError("Name a FILE, or say --allow or --deny.") }
+        if (allow || deny) != (file == nil) { throw ValidationError("Give a FILE, --allow or --deny.") }
         if let seconds, !(1...86_400).contains(seconds) {
-            throw ValidationError("--seconds takes a whole number from 1 to 86400.")
+            throw ValidationError("--seconds accepts a whole number from 1 to 86400.")
         }
     }
 

@@ -6,7 +6,7 @@ import JSONText
 
 struct ResumeCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resume", abstract: "Take up the call that is on hold.",
+        commandName: "resume", abstract: "Resume the call on hold.",
         discussion: "Example: btcall resume 2")
 
     @Argument(help: CallArgument.help, completion: CallArgument.completion)

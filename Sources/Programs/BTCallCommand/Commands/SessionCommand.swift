@@ -9,7 +9,7 @@ struct SessionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "session", abstract: "The session of external call control, which gives calls their audio.",
         discussion: """
-            It matters with the setting manualAudio: `btcall config manualAudio true`.
+            Calls depend on it with the setting manualAudio: `btcall config manualAudio true`.
 
             Example: btcall session activate -- aplay hello.wav
             """,
@@ -17,7 +17,7 @@ struct SessionCommand: ParsableCommand {
 
     struct Status: BridgeCommand {
         static let configuration = CommandConfiguration(
-            commandName: "status", abstract: "Show whether the session is active, and whether that matters.",
+            commandName: "status", abstract: "Show whether the session is active, and whether calls depend on it.",
             discussion: "Example: btcall session status")
 
         @OptionGroup var options: CommonOptions

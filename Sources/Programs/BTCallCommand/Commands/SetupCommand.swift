@@ -12,10 +12,10 @@ struct SetupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "setup", abstract: "Find a board's sound cards, try them, and write their [device] sections.",
         discussion: """
-            The cards are compared with the boards of /usr/share/btcall/boards.conf. Each proposed device plays a tone for a \
-            second and records one; what cannot be opened is left out. Nothing else in the file changes: other sections, \
-            comments, and keys of a device that are not proposed stay. btcalld has the new file when it is started again, and \
-            should not be running meanwhile: it may have the cards.
+            It compares the cards with the boards in /usr/share/btcall/boards.conf. Each proposed device plays a \
+            tone for one second and records for one second; devices that cannot be opened are left out. \
+            Everything else in the file stays: other sections, comments, and keys that are not proposed. btcalld \
+            reads the new file when it restarts, and should be stopped meanwhile: it may use the cards.
 
             Examples:
               btcall setup
@@ -26,13 +26,13 @@ struct SetupCommand: ParsableCommand {
     /// The configuration file that btcalld reads by default.
     static let file = "/etc/btcall/btcalld.conf"
 
-    @Flag(help: "Ask nothing: take what is proposed and can be opened.")
+    @Flag(help: "Ask nothing: use every proposed device that can be opened.")
     var yes = false
 
     @Flag(name: .customLong("no-test"), help: "Play and record nothing.")
     var isUntested = false
 
-    @Option(help: ArgumentHelp("Take this board of the file of boards, and no other card.", valueName: "name"))
+    @Option(help: ArgumentHelp("Use only this board of the file of boards.", valueName: "name"))
     var board: String?
 
     @Option(help: "The configuration to change; - prints it instead.", completion: .file())
@@ -44,7 +44,7 @@ struct SetupCommand: ParsableCommand {
     @Flag(help: "Print JSON for programs.")
     var json = false
 
-    @Option(help: ArgumentHelp("Look below this directory in place of /.", visibility: .hidden))
+    @Option(help: ArgumentHelp("Use this directory instead of /.", visibility: .hidden))
     var root = ""
 
     func run() throws {
@@ -66,7 +66,7 @@ struct SetupCommand: ParsableCommand {
                     + "; name the devices by hand (`aplay -L`, `arecord -L`, [device …] in \(Self.file))")
         }
         let talk = json || output == "-" ? Output(write: { _ in }, writeError: screen.writeError) : screen
-        talk.print("board: \(facts.model ?? "says nothing of itself"); cards: \(SetupProposal.names(facts))")
+        talk.print("board: \(facts.model ?? "unknown"); cards: \(SetupProposal.names(facts))")
         if !proposal.boards.isEmpty { talk.print("known as: \(proposal.boards.joined(separator: ", "))") }
         proposal.notes.forEach(talk.print)
         talk.print("")
@@ -74,13 +74,13 @@ struct SetupCommand: ParsableCommand {
         var checks: [Check] = []
         if !isUntested { checks = try test(&proposal, talk, answer) }
         guard !proposal.devices.isEmpty else {
-            throw CommandFailure("nothing that is proposed can be used: nothing is written")
+            throw CommandFailure("none of the proposed devices can be used: nothing was written")
         }
         let text = try merged(proposal)
         if output != "-" {
             try confirm("write this to \(output)?", talk, answer)
             try SetupFile.replace(output, with: text)
-            talk.print("\(output) is written; it holds when btcalld is started again (`systemctl restart btcalld`)")
+            talk.print("\(output) written: it takes effect when btcalld restarts (`systemctl restart btcalld`)")
         } else if !json {
             // A file receives the text unchanged.
             if isatty(STDOUT_FILENO) == 1 { screen.printDocument(text) } else { screen.write(text) }
@@ -111,7 +111,7 @@ struct SetupCommand: ParsableCommand {
                     try key == "playback" ? play(name, device, talk, answer) : record(name, device, talk, answer)
                 checks.append(Check(device: device.device, key: key, failure: failure))
                 guard let failure else { continue }
-                talk.printError("\(device.device.rawValue): \(key) is left out: \(failure)")
+                talk.printError("\(device.device.rawValue): \(key) left out: \(failure)")
                 proposal.remove(key, of: device.device)
             }
         }
@@ -138,25 +138,25 @@ struct SetupCommand: ParsableCommand {
         do {
             let peak = try SoundCheck.record(name)
             guard let level = SoundCheck.decibels(peak) else {
-                talk.print("nothing but zeros came: it may be muted (`alsamixer`)")
-                return try ask("use it all the same?", answer, talk) ? nil : "it gives silence"
+                talk.print("received only zeros: it may be muted (`alsamixer`)")
+                return try ask("use it anyway?", answer, talk) ? nil : "it is silent"
             }
-            talk.print("the loudest was \(level.tenths) dB")
+            talk.print("peak \(level.tenths) dB")
         } catch {
             return "\(error)"
         }
-        return try ask("use it?", answer, talk) ? nil : "it is not wanted"
+        return try ask("use it?", answer, talk) ? nil : "declined"
     }
 
     private func confirm(_ question: String, _ talk: Output, _ answer: () -> String?) throws {
-        guard try ask(question, answer, talk) else { throw CommandFailure("nothing is written") }
+        guard try ask(question, answer, talk) else { throw CommandFailure("nothing was written") }
     }
 
     private func ask(_ question: String, _ answer: () -> String?, _ talk: Output) throws -> Bool {
         guard !yes, output != "-" || !isUntested else { return true }
         talk.write("\(question) [Y/n] ")
         guard let line = answer() else {
-            throw CommandFailure("there is nobody to answer: give --yes, and --no-test where nothing is to be heard")
+            throw CommandFailure("no answer to the question: give --yes, and --no-test to play nothing")
         }
         return !line.lowercased().hasPrefix("n")
     }

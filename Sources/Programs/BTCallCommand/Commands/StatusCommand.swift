@@ -8,10 +8,10 @@ struct StatusCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show where the audio is, the calls, and what is wrong.",
         discussion: """
-            With --watch it follows what happens, until q or Ctrl-C. On a terminal it is a full-screen view: the route and \
-            why, problems and what to do, the calls with what their audio lost, levels, devices; m mutes. Elsewhere the \
-            status is printed again at each change, after an empty line; with --json an object in each line, with the \
-            state absent while btcalld is not there.
+            With --watch it follows events, until q or Ctrl-C. On a terminal it is a full-screen view: the route \
+            and its reason, problems and remedies, the calls with their losses, levels, devices; m mutes. \
+            Elsewhere it prints the status again after each change, following an empty line; with --json one \
+            object in each line, with the state absent while btcalld is not running.
 
             Examples:
               btcall status
@@ -19,7 +19,7 @@ struct StatusCommand: BridgeCommand {
               btcall status --json
             """)
 
-    @Flag(help: "Go on showing it as it changes.")
+    @Flag(help: "Keep showing the status as it changes.")
     var watch = false
 
     @OptionGroup var options: CommonOptions
@@ -82,7 +82,7 @@ struct StatusCommand: BridgeCommand {
         if choice == .bluetooth || device.map({ $0.unavailableBecause != notConfigured }) == true {
             return name(choice, status)
         }
-        return device == nil ? "\(choice), which is not there" : "\(choice), which is not configured"
+        return device == nil ? "\(choice), which is not available" : "\(choice), which is not configured"
     }
 
     /// btcalld's reason for a local device that its configuration does not name.

@@ -6,7 +6,7 @@ import JSONText
 
 struct SwapCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "swap", abstract: "Hold the active call and take the held one up.",
+        commandName: "swap", abstract: "Hold the active call and resume the held one.",
         discussion: "Example: btcall swap")
 
     @OptionGroup var options: CommonOptions

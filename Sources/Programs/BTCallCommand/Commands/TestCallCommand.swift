@@ -12,7 +12,7 @@ struct TestCallCommand: BridgeCommand {
         static func help(for value: Direction) -> ArgumentHelp? {
             switch value {
             case .incoming: "Somebody calls: the headsets ring."
-            case .outgoing: "The call goes out, the far end answers."
+            case .outgoing: "The call goes out, and the far end answers."
             case .dialled: "Waits until somebody dials, at a headset or by btcall dial; the far end answers."
             }
         }
@@ -21,9 +21,10 @@ struct TestCallCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "test-call", abstract: "Make a call whose far end is this program, to try a headset.",
         discussion: """
-            It does what a telephony application does: reports the call, is asked to answer and end it, and exchanges its \
-            audio; tones that are sent are shown. The far end plays a tone or a WAV file; --record keeps what it hears. Ctrl-C ends the call. Exit codes: \
-            0 there was a call, and a device carried its audio; 1 there was none, or nobody heard it.
+            It acts as a telephony application: reports the call, accepts requests to answer and end it, and \
+            exchanges its audio; tones sent in the call are shown. The far end plays a tone or a WAV file; \
+            --record keeps the audio that it hears. Ctrl-C ends the call. Exit codes: 0 there was a call, and a \
+            device carried its audio; 1 there was none, or nobody heard it.
 
             Examples:
               btcall test-call --incoming --record heard.wav
@@ -33,7 +34,7 @@ struct TestCallCommand: BridgeCommand {
     @Flag(help: "Who calls.")
     var direction = Direction.incoming
 
-    @Flag(help: "Be an announcement: audio without call state, of which headsets are shown what virtualCall says.")
+    @Flag(help: "Make an announcement: audio without call state; virtualCall decides what headsets see.")
     var announcement = false
 
     @Option(help: "The other party's number.")
@@ -54,26 +55,26 @@ struct TestCallCommand: BridgeCommand {
     var loop = false
 
     @Option(
-        help: "Frames per second of a tone's call: 8000, 16000, 24000, 32000, 44100 or 48000. A file has its own.",
+        help: "Sample rate of a tone's call in Hz: 8000, 16000, 24000, 32000, 44100 or 48000. A file has its own.",
         transform: TestCallCommand.rate)
     var rate = 16000
 
-    @Option(help: "Ask for the audio in this sample format: S16 or F32.", transform: TestCallCommand.format)
+    @Option(help: "Request the audio in this sample format: S16 or F32.", transform: TestCallCommand.format)
     var format = CallAudio.SampleFormat.s16
 
-    @Option(help: "Ask for the audio in one or two channels.", transform: TestCallCommand.channels)
+    @Option(help: "Request the audio in one or two channels.", transform: TestCallCommand.channels)
     var channels = 1
 
     @Option(
-        help: ArgumentHelp("Write what the call sends to this WAV file.", valueName: "file.wav"),
+        help: ArgumentHelp("Write the call's audio to this WAV file.", valueName: "file.wav"),
         completion: .file(extensions: ["wav"]))
     var record: String?
 
-    @Option(help: "End the call after so many seconds of talk.", transform: TestCallCommand.duration)
+    @Option(help: "End the call after this many seconds of talk.", transform: TestCallCommand.duration)
     var seconds: Duration?
 
     @Option(
-        help: "Answer after so many seconds: the far end of an outgoing call (1 by default), or this program.",
+        help: "Answer after this many seconds: the far end of an outgoing call (default 1), or this program.",
         transform: TestCallCommand.duration)
     var answerAfter: Duration?
 

@@ -7,15 +7,16 @@ import JSONText
 struct VolumeCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "volume",
-        abstract: "List and set the volumes of connected headsets, and of what the far end hears.",
+        abstract: "List and set the volumes of connected headsets, and of the audio to the far end.",
         discussion: """
-            ROLE is speaker or microphone, VALUE a number from 0 to 15. What is set is kept for the headset, over its connections \
-            and over restarts; a speaker's is at most the key volumeCeiling of the configuration. With media as ROLE, VALUE is a \
-            number from 0 to 127: how loud the headset plays what comes over A2DP.
+            ROLE is speaker or microphone, VALUE a number from 0 to 15. The value is kept for the headset, over \
+            its connections and over restarts; a speaker's is limited by the key volumeCeiling of the \
+            configuration. With media as ROLE, VALUE is a number from 0 to 127: the loudness of the headset's \
+            A2DP playback.
 
-            With mic or application as ROLE, VALUE is a number from 0.0 (digital silence) to 1.0 (as it is): how loud the far \
-            end hears the microphone, of whichever device, or what `btcall play` and other programs add to it. That is kept \
-            over restarts as well. Without VALUE the present one is shown.
+            With mic or application as ROLE, VALUE is a number from 0.0 (digital silence) to 1.0 (unchanged): \
+            the loudness for the far end of the microphone, of any device, or of the audio that `btcall play` \
+            and other programs add to it. It is kept over restarts, too. Without VALUE the present one is shown.
 
             Examples:
               btcall volume
@@ -52,7 +53,7 @@ struct VolumeCommand: BridgeCommand {
             if let value { _ = try Self.level(value, of: role) }
         case .mic, .application:
             guard headset == nil else {
-                throw ValidationError("--headset is for the volumes that a headset has: speaker, microphone and media.")
+                throw ValidationError("--headset applies to speaker, microphone and media only.")
             }
             guard let value else { return }
             guard let number = Double(value), (0...1).contains(number) else {

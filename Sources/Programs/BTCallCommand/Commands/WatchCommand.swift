@@ -7,34 +7,34 @@ import Spelling
 
 struct WatchCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "watch", abstract: "Run a command for what happens, until interrupted.",
+        commandName: "watch", abstract: "Run a command for each event, until interrupted.",
         discussion: """
-            CMD is run by /bin/sh, once for each event, one after the other; what it is to know is in its environment, \
-            nothing is put into CMD: BTCALL_EVENT, BTCALL_CALL (the id), BTCALL_NUMBER, BTCALL_NAME, BTCALL_STATE, \
-            BTCALL_DIRECTION, BTCALL_PROVIDER, BTCALL_DEVICE, BTCALL_OLD_DEVICE, BTCALL_REASON, BTCALL_ADDRESS, \
-            BTCALL_BUTTON, BTCALL_SETTING, BTCALL_VALUE, BTCALL_TIME, and BTCALL_JSON with the line of `btcall monitor \
-            --json`. All are set, those that say nothing to nothing. A value has at most 32 KiB; a longer BTCALL_JSON has \
-            event, time and cut alone.
+            /bin/sh runs CMD once for each event, one after the other. CMD itself is never changed: its \
+            environment describes the event: BTCALL_EVENT, BTCALL_CALL (the id), BTCALL_NUMBER, BTCALL_NAME, \
+            BTCALL_STATE, BTCALL_DIRECTION, BTCALL_PROVIDER, BTCALL_DEVICE, BTCALL_OLD_DEVICE, BTCALL_REASON, \
+            BTCALL_ADDRESS, BTCALL_BUTTON, BTCALL_SETTING, BTCALL_VALUE, BTCALL_TIME, and BTCALL_JSON with the \
+            line of `btcall monitor --json`. All are set, unused ones to an empty value. A value has at most 32 \
+            KiB; a longer BTCALL_JSON is replaced by one with event, time and cut only.
 
-            With --json a line is printed for each run: event, status, killed.
+            With --json it prints a line for each run: event, status, killed.
 
             Example: btcall watch --event incomingCall --exec 'logger "$BTCALL_NAME calls"'
             """)
 
-    @Option(help: ArgumentHelp("What to run, in quotes; in it, variables belong into double quotes.", valueName: "cmd"))
+    @Option(help: ArgumentHelp("Command to run, in quotes; variables in it go in double quotes.", valueName: "cmd"))
     var exec: String
 
     @Option(
         help: ArgumentHelp(
             """
-            Only for this event, a word of `btcall monitor`; may be repeated. Accepted: \
-            \(BridgeEvent.words.joined(separator: ", ")). Without it: for all of them.
+            Only this event, a word of `btcall monitor`; may be repeated. Accepted: \
+            \(BridgeEvent.words.joined(separator: ", ")). Default: all events.
             """, valueName: "name"),
         completion: .list(BridgeEvent.words), transform: WatchCommand.word)
     var event: [String] = []
 
     @Option(
-        help: ArgumentHelp("Kill what still runs after so many seconds.", valueName: "seconds"),
+        help: ArgumentHelp("Kill a command that still runs after this many seconds.", valueName: "seconds"),
         transform: WatchCommand.limit)
     var timeout: Duration = .seconds(10)
 

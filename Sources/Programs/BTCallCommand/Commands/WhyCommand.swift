@@ -16,7 +16,7 @@ struct WhyCommand: BridgeCommand {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("As it was at that time, as far back as btcalld remembers.", valueName: "time"),
+        help: ArgumentHelp("Explain the route at that time, as far back as btcalld's record goes.", valueName: "time"),
         transform: WhyCommand.time)
     var at: TimeArgument?
 

@@ -8,7 +8,7 @@ struct ActivateCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "activate", abstract: "Register the Bluetooth profiles and accept telephony applications.",
         discussion: """
-            btcalld does it by itself unless [daemon] autostart = no. Done when the state is active.
+            btcalld activates itself unless [daemon] autostart = no. Returns when the state is active.
 
             Example: btcall daemon activate
             """)
@@ -23,9 +23,9 @@ struct ActivateCommand: BridgeCommand {
 
 struct DeactivateCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "deactivate", abstract: "End all calls and take the Bluetooth profiles back; btcalld stays.",
+        commandName: "deactivate", abstract: "End all calls and unregister the profiles; btcalld keeps running.",
         discussion: """
-            Done when the state is inactive. Who the box is stays, other than with `btcall daemon logout`.
+            Returns when the state is inactive. The box's identity stays, unlike with `btcall daemon logout`.
 
             Example: btcall daemon deactivate
             """)

@@ -7,9 +7,9 @@ import JSONText
 /// `btcall daemon`: verbs about btcalld itself.
 struct DaemonCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "daemon", abstract: "btcalld itself: whether it is at work, what it counts and remembers.",
+        commandName: "daemon", abstract: "Show and control btcalld: state, metrics and routing record.",
         discussion: """
-            systemctl starts and stops the program btcalld; these verbs change what the running one does.
+            systemctl starts and stops the program btcalld; these verbs change the running one.
 
             Examples:
               btcall daemon
@@ -23,7 +23,7 @@ struct DaemonCommand: ParsableCommand {
 
     struct Show: BridgeCommand {
         static let configuration = CommandConfiguration(
-            commandName: "show", abstract: "Show the version of btcalld, and whether it is at work.",
+            commandName: "show", abstract: "Show the version and state of btcalld.",
             discussion: "Example: btcall daemon show")
 
         @OptionGroup var options: CommonOptions
@@ -49,8 +49,8 @@ struct DaemonCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "routing", abstract: "Show and set whether btcalld decides which device carries the calls.",
             discussion: """
-                on: btcalld decides. off: the audio is left to the system's own device; calls go on. On a terminal off asks \
-                first while there is a call. Without on or off it says which of the two it is.
+                on: btcalld decides. off: the audio is left to the system's own device; calls continue. On a \
+                terminal off asks first while there is a call. Without on or off it shows the present state.
 
                 Example: btcall daemon routing on
                 """)
@@ -70,7 +70,7 @@ struct DaemonCommand: ParsableCommand {
                 try await confirmation.confirm(output) {
                     let calls = try await bridge.calls.list()
                     return calls.isEmpty
-                        ? nil : "\(Call.count(calls)) would leave the devices of btcalld for the system's own"
+                        ? nil : "\(Call.count(calls)) would move from btcalld's devices to the system's own"
                 }
                 try await manager.stop()
             case nil: break

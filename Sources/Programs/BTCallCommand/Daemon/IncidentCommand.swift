@@ -6,15 +6,16 @@ import ControlLoop
 struct IncidentCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "incident",
-        abstract: "Print what btcalld remembers of its routing, as a file for `btcall-lab replay`.",
+        abstract: "Print btcalld's routing record, as a file for `btcall-lab replay`.",
         discussion: """
-            To be sent with a report: `btcall daemon incident >incident.json`, and look at it with `btcall-lab replay --trace \
-            incident.json`. Bluetooth addresses in it are replaced by others. It is JSON with or without --json.
+            Send it with a report: `btcall daemon incident >incident.json`. `btcall-lab replay --trace \
+            incident.json` shows it. It contains replacements for Bluetooth addresses. It is JSON with or \
+            without --json.
 
             Example: btcall daemon incident >incident.json
             """)
 
-    @Flag(help: "With the real Bluetooth addresses.")
+    @Flag(help: "Keep the real Bluetooth addresses.")
     var addresses = false
 
     @OptionGroup var options: CommonOptions

@@ -7,14 +7,14 @@ import JSONText
 struct LogoutCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "logout",
-        abstract: "End all calls, take the Bluetooth profiles back, and drop account, user, name and number.",
+        abstract: "End all calls, unregister the Bluetooth profiles, and remove account, user, name and number.",
         discussion: """
-            Pairings stay, unless --forget-headsets is given. `btcall daemon activate` begins again.
+            Pairings stay, unless --forget-headsets is given. `btcall daemon activate` activates it again.
 
             Example: btcall daemon logout --forget-headsets
             """)
 
-    @Flag(help: "Unpair every headset as well.")
+    @Flag(help: "Also unpair every headset.")
     var forgetHeadsets = false
 
     @OptionGroup var confirmation: ConfirmationOptions
@@ -32,7 +32,7 @@ struct LogoutCommand: BridgeCommand {
         if options.json {
             output.print(["state": "inactive", "forgotHeadsets": .bool(forgetHeadsets)])
         } else {
-            output.print(forgetHeadsets ? "logged out; no headset is paired any more" : "logged out; pairings are kept")
+            output.print(forgetHeadsets ? "logged out; all headsets are unpaired" : "logged out; headsets stay paired")
         }
     }
 }

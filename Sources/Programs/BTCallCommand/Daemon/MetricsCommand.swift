@@ -6,10 +6,11 @@ import JSONText
 
 struct MetricsCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "metrics", abstract: "What btcalld has counted, for monitoring systems.",
+        commandName: "metrics", abstract: "Print btcalld's counters, for monitoring systems.",
         discussion: """
-            Text in the OpenMetrics format 1.0.0: calls, routes, links, lost audio and the process, since btcalld began; no \
-            addresses, numbers or names. With `[metrics] port` monitoring systems on this machine read it themselves.
+            Text in the OpenMetrics format 1.0.0: calls, routes, links, lost audio and the process, since the \
+            start of btcalld; no addresses, numbers or names. With `[metrics] port` monitoring systems on this \
+            machine read it themselves.
 
             With --json it is an object: contentType and text.
 

@@ -5,9 +5,9 @@ import JSONText
 
 struct ExcludeCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "exclude", abstract: "List and change the devices that never carry a call.",
+        commandName: "exclude", abstract: "List and change the devices that never carry calls.",
         discussion: """
-            It acts at once and is kept over restarts (the key routing.exclude).
+            It takes effect at once and is kept over restarts (the key routing.exclude).
 
             Examples:
               btcall headset exclude wiredHeadset
@@ -29,7 +29,7 @@ struct ExcludeCommand: BridgeCommand {
         if clear, remove || !devices.isEmpty { throw ValidationError("--clear takes no DEVICE and no --remove.") }
         if remove, devices.isEmpty { throw ValidationError("--remove takes at least one DEVICE.") }
         if devices.contains(where: { $0.fixed == DeviceChoice.none }) {
-            throw ValidationError("none is no device; --clear excludes nothing.")
+            throw ValidationError("none is not a device; --clear excludes nothing.")
         }
     }
 

@@ -6,9 +6,9 @@ import JSONText
 
 struct ForgetCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "forget", abstract: "Unpair a headset: the bond with it is dropped.",
+        commandName: "forget", abstract: "Unpair a headset and remove its bond.",
         discussion: """
-            It is disconnected, and has to be paired again to come back; have the headset forget this box as well.
+            It is disconnected, and can only return after pairing again; also make the headset forget this box.
 
             Example: btcall headset forget 00:00:5E:00:53:01
             """)

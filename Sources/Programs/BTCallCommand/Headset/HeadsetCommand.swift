@@ -7,9 +7,10 @@ import JSONText
 /// `btcall headset`: verbs about headsets.
 struct HeadsetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "headset", abstract: "Headsets: pair, connect, order and forget them, and see what they do.",
+        commandName: "headset", abstract: "Pair, connect, order, show and forget headsets.",
         discussion: """
-            HEADSET is its address, its name or the beginning of its name, in any case; `bluetooth` is the only one.
+            HEADSET is its address, its name or the beginning of its name, in any case; `bluetooth` stands for \
+            the only one.
 
             Examples:
               btcall headset
@@ -24,7 +25,7 @@ struct HeadsetCommand: ParsableCommand {
 
     struct List: BridgeCommand {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "List the headsets that are paired.",
+            commandName: "list", abstract: "List the paired headsets.",
             discussion: "Example: btcall headset list")
 
         @OptionGroup var options: CommonOptions
@@ -69,7 +70,7 @@ struct HeadsetCommand: ParsableCommand {
             let (address, device) = try await headset.headset(on: bridge)
             guard let device else {
                 throw CommandFailure(
-                    .noSuchDevice, "\(address) is not a headset that btcalld knows: `btcall headset list` has those")
+                    .noSuchDevice, "\(address) is not known to btcalld: see `btcall headset list`")
             }
             if options.json { output.print(device.json) } else { output.print(Self.facts(device)) }
         }
@@ -119,10 +120,10 @@ struct HeadsetCommand: ParsableCommand {
 
     struct Disconnect: BridgeCommand {
         static let configuration = CommandConfiguration(
-            commandName: "disconnect", abstract: "Disconnect a headset; btcalld leaves it alone from then on.",
+            commandName: "disconnect", abstract: "Disconnect a headset; btcalld does not page it afterwards.",
             discussion: """
-                A call that it carries goes on at the next device. btcalld does not page it again until it connects by \
-                itself or somebody connects it.
+                A call on it continues on the next device. btcalld does not page it again until it connects on \
+                its own or somebody connects it.
 
                 Example: btcall headset disconnect Jabra
                 """)
@@ -156,8 +157,8 @@ struct HeadsetCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "volume", abstract: "Show and set the volumes of a headset.",
             discussion: """
-                Without HEADSET those of all that are connected. VALUE is 0 to 15, for media 0 to 127. `btcall volume` has \
-                what the volumes are.
+                Without HEADSET it shows the volumes of all connected headsets. VALUE is 0 to 15, for media 0 to \
+                127. `btcall volume` describes the volumes.
 
                 Examples:
                   btcall headset volume
@@ -198,10 +199,10 @@ struct HeadsetCommand: ParsableCommand {
 
     struct ForgetCodec: BridgeCommand {
         static let configuration = CommandConfiguration(
-            commandName: "forget-codec", abstract: "Have all codecs tried again with a headset.",
+            commandName: "forget-codec", abstract: "Make btcalld try all codecs of a headset again.",
             discussion: """
-                `btcall headset show` says why a better codec is not used. It acts when the headset's audio link is opened \
-                next.
+                `btcall headset show` says why a better codec is not used. It takes effect when the headset's \
+                audio link is next opened.
 
                 Example: btcall headset forget-codec 00:00:5E:00:53:01
                 """)
@@ -217,7 +218,7 @@ struct HeadsetCommand: ParsableCommand {
             if options.json {
                 output.print(["address": .string(address)])
             } else {
-                output.print("\(address): all codecs are tried again when its audio is opened next")
+                output.print("\(address): btcalld tries all codecs again when its audio is next opened")
             }
         }
     }

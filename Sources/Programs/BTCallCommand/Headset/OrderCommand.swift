@@ -8,8 +8,8 @@ struct OrderCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "order", abstract: "List and set the order in which headsets are chosen.",
         discussion: """
-            The first is the best; headsets that are not listed come after, the last connected first. It acts at once and is \
-            kept over restarts (the key routing.headsetOrder).
+            The first is the best; headsets that are not listed follow, last connected first. It takes effect at \
+            once and is kept over restarts (the key routing.headsetOrder).
 
             Example: btcall headset order 00:00:5E:00:53:01 Jabra
             """)
@@ -19,7 +19,7 @@ struct OrderCommand: BridgeCommand {
         completion: HeadsetArgument.completion)
     var headsets: [DeviceArgument] = []
 
-    @Flag(help: "Have no order: the last connected is the best.")
+    @Flag(help: "Remove the order: the last connected headset is the best.")
     var clear = false
 
     @OptionGroup var options: CommonOptions

@@ -7,11 +7,11 @@ import JSONText
 
 struct PairCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pair", abstract: "Open a window of time in which a headset may be paired.",
+        commandName: "pair", abstract: "Open a window in which a headset can be paired.",
         discussion: """
-            Put the headset into pairing mode. The first one that is allowed is paired, trusted and connected, whether btcalld \
-            finds it or it begins itself; then the window is closed. Without --allow any audio device is allowed, the nearest \
-            first. Ctrl-C closes the window. Exit code 0: a headset is paired.
+            Put the headset into pairing mode. btcalld pairs, trusts and connects the first allowed headset that \
+            it finds or that begins itself; then the window closes. Without --allow any audio device is allowed, \
+            nearest first. Ctrl-C closes the window. Exit code 0: a headset is paired.
 
             Examples:
               btcall headset pair
@@ -20,17 +20,17 @@ struct PairCommand: BridgeCommand {
             """)
 
     @Option(
-        help: ArgumentHelp("How long the window is open, 1 to 600.", valueName: "seconds"),
+        help: ArgumentHelp("Length of the window, 1 to 600.", valueName: "seconds"),
         transform: PairCommand.seconds)
     var window = Pairing.usualSeconds
 
     @Option(
         help: ArgumentHelp(
-            "Who may be paired: an address, or a name in which * stands for any characters and ? for one. May be repeated.",
+            "An allowed address, or name pattern with * for any characters and ? for one. May be repeated.",
             valueName: "address|pattern"))
     var allow: [String] = []
 
-    @Option(help: "For old headsets that want one: 1 to 16 characters, 0000 as a rule.")
+    @Option(help: "For old headsets that need a PIN: 1 to 16 characters, usually 0000.")
     var pin: String?
 
     @OptionGroup var options: CommonOptions

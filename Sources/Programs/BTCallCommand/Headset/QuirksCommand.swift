@@ -6,11 +6,11 @@ import ControlLoop
 /// `btcall headset quirks`: special treatment of headsets and controllers.
 struct QuirksCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "quirks", abstract: "What single headsets and controllers need to be treated differently.",
+        commandName: "quirks", abstract: "Show special treatment of headsets and controllers.",
         discussion: """
-            Without HEADSET the files that were read, and every row in the order in which they apply. With HEADSET what is \
-            done for it, and why; it need not be connected. Rows of your own go into /etc/btcall/quirks.conf; `btcalld \
-            --check` reads such a file.
+            Without HEADSET it shows the files, and every row in the order of application. With HEADSET it \
+            explains the headset's treatment; the headset need not be connected. Your own rows go into \
+            /etc/btcall/quirks.conf; `btcalld --check` checks such a file.
 
             Examples:
               btcall headset quirks

@@ -6,14 +6,14 @@ import JSONText
 
 struct ScanCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "scan", abstract: "Search for Bluetooth devices, and list what was found, the strongest first.",
+        commandName: "scan", abstract: "Search for Bluetooth devices, and list those found, strongest first.",
         discussion: """
-            A headset shows itself in pairing mode only. Nothing is paired; not during a call.
+            A headset is visible in pairing mode only. Pairs nothing; not possible during a call.
 
             Example: btcall headset scan --seconds 20
             """)
 
-    @Option(help: "How long to search, 1 to 600.", transform: PairCommand.seconds)
+    @Option(help: "Length of the search, 1 to 600.", transform: PairCommand.seconds)
     var seconds = 10
 
     @OptionGroup var options: CommonOptions

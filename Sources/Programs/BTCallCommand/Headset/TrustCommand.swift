@@ -8,7 +8,7 @@ struct TrustCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "trust", abstract: "Allow or forbid a paired headset to connect on its own.",
         discussion: """
-            `btcall headset pair` has done it for the headset that it has paired.
+            `btcall headset pair` already trusts the headset that it pairs.
 
             Example: btcall headset trust 00:00:5E:00:53:01
             """)
@@ -16,7 +16,7 @@ struct TrustCommand: BridgeCommand {
     @Argument(help: HeadsetArgument.help, completion: HeadsetArgument.completion)
     var headset: DeviceArgument
 
-    @Flag(help: "Not any more.")
+    @Flag(help: "Withdraw the trust.")
     var revoke = false
 
     @OptionGroup var options: CommonOptions

@@ -97,7 +97,7 @@ struct LiveView: Sendable {
         if status.state != .active {
             header.add("profiles \(status.state.rawValue)", .warning)
         } else if !status.isStarted {
-            header.add("stopped: the system's own device is used", .warning)
+            header.add("stopped: calls use the system's own device", .warning)
         } else {
             header.add("active", .good)
         }

@@ -13,19 +13,19 @@ enum ConfigurationManual {
         page.heading("DESCRIPTION")
         page.prose(
             """
-            INI: sections in brackets, keys with `=`, comments that begin with # or ;. btcalld reads it once, when it starts; \
-            without the file the defaults hold, which have no devices of the board. `btcalld --check FILE` says what is wrong \
-            with a file, `btcalld --example` prints one with every key.
+            INI: sections in brackets, keys with `=`, comments that begin with # or ;. btcalld reads it once, at \
+            its start; without the file it uses the defaults, which have no local devices. `btcalld --check \
+            FILE` reports the errors in a file, `btcalld --example` prints one with every key.
 
-            What is set while btcalld runs (`btcall config`, `btcall prefer` and others) is kept in preferences.conf of the \
-            state directory and goes before this file.
+            Values set while btcalld runs (`btcall config`, `btcall prefer` and others) are kept in \
+            preferences.conf in the state directory and override this file.
 
-            With each key are its values, its default, and when a change of it by `btcall config` acts. Those that act when \
-            btcalld starts are only set here.
+            Each key is listed with its values, its default, and the time at which a change by `btcall config` \
+            takes effect. Keys that take effect when btcalld starts can be set only here.
             """)
         for section in ConfigurationSection.all {
             page.heading("[\(section.name)]")
-            if case .device = section { page.prose("A device of the board; without the section it has none.") }
+            if case .device = section { page.prose("A local device; without the section the board has none.") }
             add(section.keys, to: &page)
         }
         page.heading("[headset AA:BB:CC:DD:EE:FF]")

@@ -105,7 +105,7 @@ extension BridgeEvent {
 
     private var text: String {
         switch self {
-        case .daemonAppeared: "btcalld is there"
+        case .daemonAppeared: "btcalld is on the bus"
         case .daemonVanished: "btcalld is not on the bus"
         case .routeChanged(let old, let new, let reason): "\(old) -> \(new) (\(reason))"
         case .activationFailed(let device): "\(device) did not open its link"

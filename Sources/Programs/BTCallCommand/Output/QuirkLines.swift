@@ -21,12 +21,12 @@ extension QuirkTable {
     /// Lines for people.
     var lines: [String] {
         guard !files.isEmpty else {
-            return ["no quirks database: `btcall config quirks.database` says where it is looked for"]
+            return ["no quirks database: `btcall config quirks.database` shows where btcalld looks for it"]
         }
         var lines = files.map { file in
             "\(file.path): \(file.version.map { "version \($0), " } ?? "")\(file.rowCount) rows (\(file.origin.rawValue))"
         }
-        lines += unknownNames.map { "\($0) is switched off, and there is no such row" }
+        lines += unknownNames.map { "\($0) is switched off, but there is no such row" }
         lines.append("")
         var table = Table("ROW", "STATE", "MEANS", "EFFECT")
         for row in rows {
@@ -73,15 +73,15 @@ extension QuirkExplanation {
         if applied.isEmpty {
             lines.append("no row applies")
         } else {
-            lines.append("these rows apply, a later one goes before an earlier one:")
+            lines.append("these rows apply; a later one overrides an earlier one:")
             for row in applied { lines += row.lines(because: row.because) }
         }
         if !near.isEmpty {
-            lines += ["", "these do not apply, though they mean this headset:"]
+            lines += ["", "these match this headset, but do not apply:"]
             for row in near { lines += row.lines(because: row.obstacles) }
         }
         lines.append("")
-        guard !outcomes.isEmpty else { return lines + ["nothing is done differently for this headset"] }
+        guard !outcomes.isEmpty else { return lines + ["this headset has no special treatment"] }
         lines.append(isConnected ? "so, from its next connection on if this is new:" : "so:")
         for outcome in outcomes {
             lines.append("  \(outcome.key) = \(outcome.value) (\(outcome.sources.joined(separator: ", ")))")

@@ -132,7 +132,7 @@ final class CallControl {
         timer.cancel()
         source.stop()
         guard case .bytes(let bytes, _)? = answer.line else {
-            throw CommandFailure("the call's owner did not answer: the call may have ended, see `btcall calls`")
+            throw CommandFailure("the call's owner did not answer: the call may have ended; see `btcall calls`")
         }
         if let why = refusal(bytes) { throw CommandFailure(why) }
     }

@@ -84,7 +84,7 @@ final class OwnedCalls: CallProvider {
     }
 
     func update(_ call: Call.ID, _ state: Call.State, _ reason: Call.EndReason?) async throws {
-        guard let registration else { throw CommandFailure("the registration is over") }
+        guard let registration else { throw CommandFailure("the registration has ended") }
         try await registration.update(call, state, reason: reason)
     }
 
@@ -98,7 +98,7 @@ final class OwnedCalls: CallProvider {
     }
 
     private func report(_ body: @ControlPlane (ProviderRegistration) async throws -> Call.ID) async throws -> Call.ID {
-        guard let registration else { throw CommandFailure("the registration is over") }
+        guard let registration else { throw CommandFailure("the registration has ended") }
         reports += 1
         do {
             let call = try await body(registration)

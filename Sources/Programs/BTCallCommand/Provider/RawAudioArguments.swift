@@ -8,16 +8,16 @@ import ControlLoop
 struct RawAudioArguments: ParsableArguments, Sendable {
     @Option(
         help: ArgumentHelp(
-            "What the far end says: samples of 16 bit, little-endian, one channel, no header; a file or a FIFO.",
+            "Audio of the far end: 16-bit samples, little-endian, one channel, no header; a file or a FIFO.",
             valueName: "file"))
     var farEnd: String?
 
     @Option(
-        help: ArgumentHelp("Write what the call sends to this file or FIFO, in the same form.", valueName: "file"))
+        help: ArgumentHelp("Write the call's audio to this file or FIFO, in the same format.", valueName: "file"))
     var record: String?
 
     @Option(
-        help: "Frames per second of both: \(WaveFile.rates.map(String.init).joined(separator: ", ")).",
+        help: "Sample rate of both in Hz: \(WaveFile.rates.map(String.init).joined(separator: ", ")).",
         transform: RawAudioArguments.rate)
     var rate = 16000
 

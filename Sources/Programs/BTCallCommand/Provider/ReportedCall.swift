@@ -37,7 +37,7 @@ final class ReportedCall {
             calls.reported()
             control = try CallControl(call) { message in
                 guard case .update(let state, _, let reason) = message else {
-                    throw CommandFailure("only an update is expected")
+                    throw CommandFailure("only updates are accepted")
                 }
                 try await calls.update(call, state, reason)
             }

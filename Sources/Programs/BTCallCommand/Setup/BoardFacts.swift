@@ -92,7 +92,7 @@ enum SetupFile {
         do throws(SystemError) {
             try OwnFile.replace(path, with: Array(text.utf8), exactMode: mode)
         } catch {
-            throw CommandFailure("\(path) is not written: \(error); run it as root, or name another --output")
+            throw CommandFailure("\(path) cannot be written: \(error); run it as root, or name another --output")
         }
     }
 }

@@ -85,7 +85,7 @@ enum SoundCheck {
             throw CommandFailure("\(error)")
         }
         guard handle.format == .s16 else {
-            throw CommandFailure("\(device): has no samples of 16 bits; put plug: in front")
+            throw CommandFailure("\(device): does not support 16-bit samples; put plug: in front")
         }
         return handle
     }
@@ -93,7 +93,7 @@ enum SoundCheck {
     private static func wait(_ handle: PCMHandle) throws {
         let result = snd_pcm_wait(handle.pcm, patienceMilliseconds)
         guard result != 0 else {
-            throw CommandFailure("\(handle.device): the card stands still: nothing moves for 2 s")
+            throw CommandFailure("\(handle.device): the card is stuck: no progress for 2 s")
         }
         guard result > 0 else { throw CommandFailure("\(handle.device): snd_pcm_wait: \(text(result))") }
     }

@@ -36,7 +36,7 @@ final class EventHook {
         }
         guard !hasRoom else { return }
         if dropped == 0 {
-            output.printError("the hook is too slow: \(Self.most) events wait, those that come are dropped")
+            output.printError("the hook is too slow: \(Self.most) events wait, further ones are dropped")
         }
         dropped += 1
     }

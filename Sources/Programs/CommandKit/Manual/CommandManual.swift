@@ -102,7 +102,7 @@ package struct CommandManual {
         for code in about.exitCodes { page.item("\\fB\(ManualPage.code(code.code))\\fR", code.meaning) }
         if !about.oldNames.isEmpty {
             page.heading("OLD NAMES")
-            page.prose("Verbs that had another name in earlier versions. The old names go on working.")
+            page.prose("Verbs with other names in earlier versions. The old names still work.")
             for name in about.oldNames {
                 let (old, new) = (name.old.joined(separator: " "), name.new.joined(separator: " "))
                 page.item("\\fB\(ManualPage.code("\(program) \(old)"))\\fR", "`\(program) \(new)`")
@@ -131,7 +131,7 @@ package struct CommandManual {
             let word = child.configuration.commandName ?? ""
             let help = HelpText(child.configuration.discussion)
             page.heading("\(program) \(name) \(word)")
-            let usual = child == configuration.defaultSubcommand ? " This is what is done without a further verb." : ""
+            let usual = child == configuration.defaultSubcommand ? " This is the default." : ""
             page.prose(child.configuration.abstract + usual + (help.prose.isEmpty ? "" : "\n\n" + help.prose))
             Self.arguments(of: description?.subcommands.first { $0.commandName == word }, on: &page, isPart: true)
             examples += help.examples.filter { !examples.contains($0) }

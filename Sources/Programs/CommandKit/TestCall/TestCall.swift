@@ -301,7 +301,7 @@ package final class TestCall: CallProvider {
 
     @ControlPlane package func performStart(_ call: Call.ID, number: String) async throws(ProviderRefusal) {
         guard plan.isDialledHere, phase == .preparing, let registration else {
-            throw .failed("this application has its one call")
+            throw .failed("this application already has its one call")
         }
         offered(call, number)
         // The call is dialling only once this has returned.
@@ -332,19 +332,19 @@ package final class TestCall: CallProvider {
         await untilOffered()
         switch phase {
         case .offered(call), .talking(call): report.asked(toEnd: reason)
-        case .preparing, .offered, .talking, .ended: throw .noSuchCall("that call is not ours")
+        case .preparing, .offered, .talking, .ended: throw .noSuchCall("that call belongs to another application")
         }
     }
 
     /// Hold ends the audio, resume brings a new descriptor; the far end continues where it was.
     @ControlPlane package func performSetHeld(_ call: Call.ID, _ held: Bool) async throws(ProviderRefusal) {
-        guard phase == .talking(call) else { throw .failed("there is no such call to hold or to take up again") }
+        guard phase == .talking(call) else { throw .failed("there is no such call to hold or resume") }
     }
 
     @ControlPlane package func audioReady(_ call: Call.ID, _ audio: CallAudio) async {
         if case .ended = phase { return }
         guard audio.rate == rate else {
-            fail(CommandFailure("btcalld gave audio of \(audio.rate) frames per second instead of \(rate)"))
+            fail(CommandFailure("btcalld gave audio at \(audio.rate) Hz instead of \(rate) Hz"))
             return
         }
         audioRuns = true
@@ -355,7 +355,7 @@ package final class TestCall: CallProvider {
     }
 
     @ControlPlane package func released() async {
-        fail(CommandFailure("btcalld has dropped the call: it was stopped, or has gone"))
+        fail(CommandFailure("btcalld has dropped the call: it was stopped, or has ended"))
     }
 }
 

@@ -132,7 +132,7 @@ package final class TestCallReport {
         var facts = Facts()
         facts.add("Call", tookPlace ? "took place, \(Self.seconds(talkMs))" : "did not take place\(explanation)")
         if tookPlace, !wasCarried {
-            facts.add("Heard", "by nobody: no device carried the call; `btcall status` and `btcall why` say why")
+            facts.add("Heard", "by nobody: no device carried the call; see `btcall status` and `btcall why`")
         }
         if let reason { facts.add("Ended", reason) }
         facts.add("Route", route.description + (changes.count > 1 ? ", after \(changes.count) changes" : ""))

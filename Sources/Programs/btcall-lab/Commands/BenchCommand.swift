@@ -8,7 +8,7 @@ import JSONText
 /// `btcall-lab bench`: measures the cost of parts of the daemon on this machine; needs no daemon.
 struct BenchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bench", abstract: "Measure what parts of btcalld cost on this machine.",
+        commandName: "bench", abstract: "Measure the cost of parts of btcalld on this machine.",
         discussion: "Example: btcall-lab bench voice --rate 16000",
         subcommands: [BenchAudioCommand.self, BenchVoiceCommand.self, BenchMicCommand.self])
 }
@@ -17,20 +17,20 @@ struct BenchAudioCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audio", abstract: "Measure each stage of the audio path, and the audio thread with all of them.",
         discussion: """
-            Prints processor time for 10 ms of a call, and the ratio to libsbc coding and decoding one direction of it, \
-            which is the same on slow machines and fast ones. 10000 us would be a whole processor.
+            Prints processor time for 10 ms of a call, and its ratio to libsbc encoding and decoding one \
+            direction of it, which is the same on slow and fast machines. 10000 us would be a whole processor.
 
-            --limits FILE holds the ratios to lines RATIO NAME and every stage to no allocation (counted with \
-            allocation-counter.so preloaded). Exit codes: 0 all hold, 1 one does not, 2 the file cannot be read or is \
-            not understood.
+            --limits FILE compares the ratios with lines RATIO NAME, and requires every stage to allocate \
+            nothing (counted with allocation-counter.so preloaded). Exit codes: 0 all limits hold, 1 one does \
+            not, 2 the file cannot be read or is invalid.
 
             Example: btcall-lab bench audio --seconds 10
             """)
 
-    @Option(help: ArgumentHelp("Hold the stages to the limits in this file.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("Compare the stages with the limits in a file.", valueName: "file"), completion: .file())
     var limits: String?
 
-    @Option(help: ArgumentHelp("Let the audio thread run for so many seconds, 1 to 600.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Run the audio thread for this many seconds, 1 to 600.", valueName: "seconds"))
     var seconds = 6
 
     @Flag(help: "Print JSON for programs.")

@@ -9,14 +9,15 @@ import Routing
 
 struct BenchMicCommand: ParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-        commandName: "mic", abstract: "Measure how soon the far end hears the microphone after unmuting.",
+        commandName: "mic", abstract: "Measure the time from unmuting until the far end hears the microphone.",
         discussion: """
-            From unmuting until the first samples of a sound card's microphone leave for a call: prepared (the stream runs \
-            already, as with audio.alwaysPrepared) and cold (it is opened first, as with the mute mode restart). Without \
-            --device it is the microphone of the speakerphone, else of the earpiece, of the configuration.
+            Time from unmuting until the first samples of a sound card's microphone go to a call: prepared (the \
+            stream already runs, as with audio.alwaysPrepared) and cold (it is opened first, as with the mute \
+            mode restart). Without --device it uses the configured microphone of the speakerphone, else of the \
+            earpiece.
 
-            Exit codes: 0 prepared takes at most 20 ms in each run, 1 it takes longer or nothing could be measured, 2 the \
-            configuration is not understood.
+            Exit codes: 0 prepared takes at most 20 ms in each run, 1 it takes longer or nothing could be \
+            measured, 2 the configuration is invalid.
 
             Example: btcall-lab bench mic --runs 20
             """)
@@ -27,7 +28,7 @@ struct BenchMicCommand: ParsableCommand, Sendable {
     @Option(help: ArgumentHelp("The configuration of btcalld.", valueName: "file"), completion: .file())
     var config = "/etc/btcall/btcalld.conf"
 
-    @Option(help: "Runs of each way, 1 to 1000.")
+    @Option(help: "Runs of each kind, 1 to 1000.")
     var runs = 10
 
     @Flag(help: "Print JSON for programs.")

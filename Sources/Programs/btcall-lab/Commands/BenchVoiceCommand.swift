@@ -9,19 +9,19 @@ struct BenchVoiceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "voice", abstract: "Measure echo cancellation and automatic gain in synthetic rooms.",
         discussion: """
-            For each choice and room: decibels that the echo has lost 1, 3 and 10 s after the beginning; in double talk, \
-            how much of what comes out is the near end (0 to 1), and the decibels that the near end has lost; seconds until \
-            the echo is down again after the microphone has been moved, and after a change of route. Then what 10 ms cost \
-            with every stage on, and the level that speech of -35 dB comes out with. "-" is never.
+            For each choice and room: attenuation of the echo in dB 1, 3 and 10 s after the beginning; in double \
+            talk, the share of the near end in the output (0 to 1), and the attenuation of the near end in dB; \
+            seconds until the echo is down again after moving the microphone, and after a change of route. Then \
+            the cost of 10 ms with every stage on, and the output level of speech at -35 dB. "-" means never.
 
-            Exit codes: 0 webrtc takes 25 dB within 3 s in each room, is back 1 s after a change of route and 3 s after a \
-            movement, and the gain is within 3 dB of -20 dB; 1 something of that does not hold; 2 a choice is not in this \
-            build.
+            Exit codes: 0 webrtc removes 25 dB within 3 s in each room, recovers within 1 s after a change of \
+            route and 3 s after a movement, and the gain is within 3 dB of -20 dB; 1 one of these does not hold; \
+            2 a choice is not in this build.
 
             Example: btcall-lab bench voice --only webrtc
             """)
 
-    @Option(help: "Measure a bus of 8000, 16000, 32000 or 48000 Hz.")
+    @Option(help: "Rate of the bus: 8000, 16000, 32000 or 48000 Hz.")
     var rate = 16_000
 
     @Option(help: "Measure only webrtc, speex or none.")

@@ -12,18 +12,18 @@ import JSONText
 struct DecodeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "decode",
-        abstract: "Decode a captured synchronous link as btcalld would, or SBC capabilities of A2DP.",
+        abstract: "Decode a captured synchronous link like btcalld, or SBC capabilities of A2DP.",
         usage: """
             btcall-lab decode --codec <codec> --packet-bytes <n> [--status <file>] [--json] -o <out.wav> <capture>
             btcall-lab decode --sbc-capabilities <hex> [--with <hex>] [--json]
             """,
         discussion: """
-            CAPTURE holds the payload of the packets that came from the headset, one after the other; - is standard input. \
-            What is lost or damaged is concealed as in a call. A frame is a codec frame of 7.5 ms; for CVSD it is a packet. \
-            frames = framesGood + framesConcealed, and OUT.wav is as long as all of them.
+            CAPTURE contains the payload of the packets from the headset, one after the other; - is standard \
+            input. Lost or damaged packets are concealed as in a call. A frame is a codec frame of 7.5 ms; for \
+            CVSD it is a packet. frames = framesGood + framesConcealed, and OUT.wav is as long as all of them.
 
-            Exit codes: 0 decoded, whatever came of it; 1 OUT.wav cannot be written, or this program was built without LC3; 2 a file cannot be read; 64 wrong \
-            command line.
+            Exit codes: 0 decoded, with any result; 1 OUT.wav cannot be written, or this program was built \
+            without LC3; 2 a file cannot be read; 64 invalid command line.
 
             Examples:
               btcall-lab decode --codec msbc --packet-bytes 60 -o heard.wav link.bin
@@ -38,11 +38,11 @@ struct DecodeCommand: ParsableCommand {
     @Option(help: "The codec of the link: msbc, cvsd or lc3-swb.")
     var codec: Codec?
 
-    @Option(help: ArgumentHelp("Bytes of a packet; 0: each begins with its length in 16 bits.", valueName: "n"))
+    @Option(help: ArgumentHelp("Size of a packet in bytes; 0: each begins with its length in 16 bits.", valueName: "n"))
     var packetBytes: Int?
 
     @Option(
-        help: ArgumentHelp("One byte a packet, 0 for good, as BT_PKT_STATUS; those missing are 0.", valueName: "file"),
+        help: ArgumentHelp("One byte per packet, 0 for good, as BT_PKT_STATUS; missing ones are 0.", valueName: "file"),
         completion: .file())
     var status: String?
 
@@ -52,13 +52,13 @@ struct DecodeCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The four capability bytes of an SBC endpoint.", valueName: "hex"))
     var sbcCapabilities: String?
 
-    @Option(name: .customLong("with"), help: ArgumentHelp("Those of the other endpoint.", valueName: "hex"))
+    @Option(name: .customLong("with"), help: ArgumentHelp("Capability bytes of the other endpoint.", valueName: "hex"))
     var other: String?
 
     @Flag(help: "Print JSON for programs.")
     var json = false
 
-    @Argument(help: "The payload of the packets of a link.", completion: .file())
+    @Argument(help: "The payload of a link's packets.", completion: .file())
     var capture: String?
 
     func validate() throws {

@@ -8,18 +8,18 @@ import Foundation
 struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Play a call that moves between simulated headsets and a handset, and measure what was lost.",
+        abstract: "Play a call that moves between simulated headsets and a handset, and measure its losses.",
         discussion: """
             The daemon's real code runs on a private bus with a simulated BlueZ, two simulated headsets and simulated \
             cards. The report is computed from the recordings alone.
 
-            Ends with 0 when nothing was lost beyond the limits, 1 when speech was lost, 75 when the machine itself was \
-            too busy to measure, 130 when it was cut off.
+            Exit codes: 0 all losses were within the limits, 1 speech was lost, 75 the machine itself was too \
+            busy to measure, 130 it was interrupted.
 
             Example: btcall-lab demo --fast
             """)
 
-    @Option(help: "Where the recordings, timeline.svg and report.json go.", completion: .directory)
+    @Option(help: "Directory for the recordings, timeline.svg and report.json.", completion: .directory)
     var out = "demo-out"
 
     @Flag(help: "Shorter speech; still real time.")
@@ -68,11 +68,11 @@ struct DemoCommand: ParsableCommand {
             return Self.exitStatus(result.report.verdict)
         } catch is Demonstration.CutOff {
             screen.finish()
-            print("Cut off: nothing was measured. \(out)/btcalld.log has what the daemon did until then.")
+            print("Interrupted: nothing was measured. \(out)/btcalld.log has the daemon's log until then.")
             return 128 + (running.signal ?? SIGINT)
         } catch {
             screen.finish()
-            print("The demo did not come to its end: \(error)")
+            print("The demo failed: \(error)")
             return 1
         }
     }

@@ -6,10 +6,10 @@ import ControlLoop
 struct GatewayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gateway",
-        abstract: "Talk to headsets that are programs: the daemon's Audio Gateway, driven by a script.",
+        abstract: "Run the daemon's Audio Gateway with headsets that are programs, driven by a script.",
         discussion: """
-            The program that drives it listens on a Unix stream socket. Both sides write JSON objects, one a line. A headset \
-            is a Unix stream socket too: its bytes are those of the RFCOMM channel.
+            The driver program listens on a Unix stream socket. Both sides write JSON objects, one a line. A \
+            headset is a Unix stream socket, too: its bytes are those of the RFCOMM channel.
 
             From the driver: {"op":"configure","ag":{…}} first, then {"op":"link_up","link":0,"path":"…"}, \
             {"op":"calls","swapped":false,"calls":[…]}, {"op":"event","link":0,"event":{"type":…}}, \
@@ -17,14 +17,14 @@ struct GatewayCommand: ParsableCommand {
             {"op":"request","id":7,"link":0,"kind":…}, {"op":"effect","link":0,"kind":…}, \
             {"op":"unsupported","why":"…"}. The page "A headset or a capture on the bench" has all of it.
 
-            Exit codes: 0 the driver said quit, closed the control socket, or asked for what is not supported; 1 the \
-            control socket cannot be reached; 2 a control message is malformed (which, and what would be right, is on \
-            standard error); 64 wrong command line.
+            Exit codes: 0 the driver sent quit, closed the control socket, or requested an unsupported gateway; \
+            1 the control socket cannot be reached; 2 a control message is malformed (standard error has the \
+            message and the accepted form); 64 invalid command line.
 
             Example: btcall-lab gateway --control /tmp/driver.sock
             """)
 
-    @Option(help: ArgumentHelp("The socket that the driver listens on.", valueName: "path"), completion: .file())
+    @Option(help: ArgumentHelp("The driver's listening socket.", valueName: "path"), completion: .file())
     var control: String
 
     func run() throws {

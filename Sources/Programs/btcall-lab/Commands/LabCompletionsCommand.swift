@@ -3,9 +3,9 @@ import CommandKit
 
 struct LabCompletionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "completions", abstract: "Print what a shell needs to complete btcall-lab's command lines.",
+        commandName: "completions", abstract: "Print a shell's completion script for btcall-lab.",
         discussion: """
-            scripts/install puts it in place for all users.
+            scripts/install installs it for all users.
 
             Example: source <(btcall-lab completions bash)
             """)

@@ -8,7 +8,7 @@ struct LabManualCommand: ParsableCommand {
         commandName: "manual", abstract: "Write the pages of the manual.",
         discussion: "Example: btcall-lab manual /tmp/pages", shouldDisplay: false)
 
-    @Argument(help: "Where man1 is made.", completion: .directory)
+    @Argument(help: "Directory for man1.", completion: .directory)
     var directory: String
 
     func run() throws {
@@ -21,8 +21,8 @@ struct LabManualCommand: ParsableCommand {
 
     private static let overview = CommandManual.Overview(
         """
-        btcall-lab has what is for a laptop: a demonstration, the routing policy and the Audio Gateway without a daemon, and \
-        measurements. A board needs btcalld and btcall only.
+        btcall-lab has the tools for a laptop: a demonstration, the routing policy and the Audio Gateway without \
+        a daemon, and measurements. A board needs only btcalld and btcall.
         """,
-        variables: [("NO_COLOR", "Set to anything: no colours.")], seeAlso: ["btcall(1)", "btcalld(8)"])
+        variables: [("NO_COLOR", "When set, disables colours.")], seeAlso: ["btcall(1)", "btcalld(8)"])
 }

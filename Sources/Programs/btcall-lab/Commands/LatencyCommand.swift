@@ -8,13 +8,13 @@ import JSONText
 
 struct LatencyCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "latency", abstract: "Measure how long sound takes to a device and back.",
+        commandName: "latency", abstract: "Measure the delay of sound to a device and back.",
         discussion: """
-            Makes a call whose far end plays chirps, and looks for them in what the call's microphone gives: the delay \
-            from the application to the device, through the air (1 ms for 34 cm) or a cable, and back. The microphone has \
-            to hear the loudspeaker: lay a headset's earpiece on its microphone, or turn the loudspeaker up; a headset \
-            that cancels echo hides the chirps. With --route the call is moved to that device first; several are measured \
-            one after the other. Exit code 0: chirps came back on every route.
+            Makes a call whose far end plays chirps, and looks for them in the call's microphone: the delay from \
+            the application to the device, through the air (1 ms for 34 cm) or a cable, and back. The microphone \
+            must hear the loudspeaker: lay a headset's earpiece on its microphone, or turn the loudspeaker up; a \
+            headset that cancels echo hides the chirps. With --route the call is moved to that device first; \
+            several are measured one after the other. Exit code 0: chirps came back on every route.
 
             Example: btcall-lab latency --route bluetooth --count 10
             """)
@@ -24,12 +24,12 @@ struct LatencyCommand: BridgeCommand {
         completion: DeviceArgument.completion)
     var route: [DeviceArgument] = []
 
-    @Option(help: ArgumentHelp("How many chirps, one a second, 1 to 60.", valueName: "n"))
+    @Option(help: ArgumentHelp("Number of chirps, one a second, 1 to 60.", valueName: "n"))
     var count = 5
 
     @Option(
         help: ArgumentHelp(
-            "Frames per second of the call: 8000, 16000, 24000, 32000, 44100 or 48000.", valueName: "rate"))
+            "Sample rate of the call in Hz: 8000, 16000, 24000, 32000, 44100 or 48000.", valueName: "rate"))
     var rate = 16_000
 
     @OptionGroup var options: CommonOptions

@@ -10,19 +10,19 @@ struct ReplayCommand: ParsableCommand {
         commandName: "replay",
         abstract: "Run scenario files and incident files through the routing policy, without waiting.",
         discussion: """
-            Prints one line a scenario, "ok ID" or "not ok ID step N: what was expected, what is", then "N passed, N \
-            failed". With --json: one object a line, {"id", "step", "t", "observed"} after every step, {"id", "t", \
-            "kind", "text"} for every line of --trace, {"id", "title", "ok", "failures"} for every scenario, and \
-            {"passed", "failed"} at the end.
+            Prints one line per scenario, "ok ID" or "not ok ID step N: expected and actual value", then "N \
+            passed, N failed". With --json: one object a line, {"id", "step", "t", "observed"} after every step, \
+            {"id", "t", "kind", "text"} for every line of --trace, {"id", "title", "ok", "failures"} for every \
+            scenario, and {"passed", "failed"} at the end.
 
-            Exit codes: 0 all expectations hold, 1 one does not, 2 a file cannot be read or is not understood (what \
-            and where is on standard error, and nothing is run), 64 wrong command line.
+            Exit codes: 0 all expectations hold, 1 one does not, 2 a file cannot be read or is invalid (standard \
+            error names the error and its place, and nothing is run), 64 invalid command line.
 
             Example: btcall-lab replay --trace incident.json
             """)
 
     @Argument(
-        help: ArgumentHelp("Files of the format btcall-scenario/1; - is standard input.", valueName: "file"),
+        help: ArgumentHelp("Files in the format btcall-scenario/1; - is standard input.", valueName: "file"),
         completion: .file())
     var files: [String]
 

@@ -6,19 +6,19 @@ import ControlLoop
 struct SandboxCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sandbox",
-        abstract: "Play with btcall without hardware, or develop an application against it.",
+        abstract: "Try btcall without hardware, or develop an application against it.",
         discussion: """
-            The daemon's real code runs on a private bus with a simulated BlueZ, two headsets, an earpiece, a loudspeaker, \
-            and an application whose far end speaks. A screen shows what each device hears, where the call is and why, and \
-            what happened; keys switch headsets on and off, take their radio away, press their buttons, and begin, answer \
-            and end calls. The screen names the keys.
+            The daemon's real code runs on a private bus with a simulated BlueZ, two headsets, an earpiece, a \
+            loudspeaker, and an application whose far end speaks. A screen shows what each device hears, the \
+            route and its reason, and the events; keys switch headsets on and off, cut their radio, press their \
+            buttons, and begin, answer and end calls. The screen lists the keys.
 
-            The first lines give the bus, for another terminal: `btcall status --bus ADDRESS`, `btcall why`, `busctl \
-            --address=ADDRESS`, or an application of one's own. BTCALL_BUS saves typing it.
+            The first lines show the bus, for another terminal: `btcall status --bus ADDRESS`, `btcall why`, \
+            `busctl --address=ADDRESS`, or your own application. BTCALL_BUS saves typing it.
 
-            Without a terminal there is no screen: the address and what happens are printed as lines, and the same keys \
-            are read from the standard input until it ends; a point waits a second. Warnings of the daemon go to standard \
-            error: `2>daemon.log` keeps them.
+            Without a terminal there is no screen: the address and the events are printed as lines, and the same \
+            keys are read from the standard input until it ends; a point waits one second. Warnings of the \
+            daemon go to standard error: `2>daemon.log` keeps them.
 
             Examples:
               btcall-lab sandbox
