@@ -28,17 +28,17 @@ package final class AudioConfigurator {
     package let changes = Signal<(new: AudioSettingsDescription?, old: AudioSettingsDescription?)>()
     private let bus: BusConnection
     private let budget: Duration
-    private let patience: Duration
+    private let callTimeout: Duration
     private let logger: Logger
     private var program: AskedProgram?
 
     /// - Parameters:
     ///   - budget: longest time that a device waits.
-    ///   - patience: timeout of the call; a later answer is lost.
-    package init(bus: BusConnection, budget: Duration, patience: Duration, logger: Logger) {
+    ///   - callTimeout: timeout of the call; a later answer is lost.
+    package init(bus: BusConnection, budget: Duration, callTimeout: Duration, logger: Logger) {
         self.bus = bus
         self.budget = budget
-        self.patience = patience
+        self.callTimeout = callTimeout
         self.logger = logger
     }
 
@@ -93,7 +93,7 @@ package final class AudioConfigurator {
                 if let answer {
                     // A late answer was noted when the budget ended.
                     if start.duration(to: ControlLoop.now) <= budget { note(program, isPrompt: true) }
-                    take(answer, from: program, replacing: proposal)
+                    received(answer, from: program, replacing: proposal)
                 } else {
                     note(program, isPrompt: false)
                 }
@@ -111,7 +111,7 @@ package final class AudioConfigurator {
             let reply = try await bus.call(
                 program.busName, program.path, BTCallName.Interface.audioConfigurator,
                 BTCallName.AudioConfigurator.configure,
-                [.string(device.rawValue), .vardict(proposal.fields)], timeout: patience)
+                [.string(device.rawValue), .vardict(proposal.fields)], timeout: callTimeout)
             if let values = reply.first?.vardictValue { return values }
             logger.warning("\(program.busName) answers Configure with another type than a{sv}: ignored")
         } catch {
@@ -120,7 +120,7 @@ package final class AudioConfigurator {
         return nil
     }
 
-    private func take(
+    private func received(
         _ answer: [String: Value], from program: AskedProgram, replacing proposal: AudioSettingsDescription
     ) {
         do throws(APIError) {

@@ -6,11 +6,11 @@ import Routing
 
 // Translates the engine's reports into events.
 extension AudioGraph {
-    func takeEvents() {
-        for event in engine.takeEvents() { take(event) }
+    func handleEvents() {
+        for event in engine.takeEvents() { handle(event) }
     }
 
-    private func take(_ event: AudioEngineEvent) {
+    private func handle(_ event: AudioEngineEvent) {
         switch event {
         case .firstPacket(let identifier, let bytes):
             forLink(identifier) { events.send(.firstPacket($0, bytes: bytes)) }

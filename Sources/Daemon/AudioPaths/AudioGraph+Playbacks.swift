@@ -93,8 +93,8 @@ extension AudioGraph {
 
     /// Retries refused devices while something wants to play on them, and reports the failure meanwhile.
     private func followRefusals() {
-        let wishes = playbacks.compactMap { wish(of: $0) }
-        if !wishes.contains(where: refusedOutputs.contains) {
+        let requested = playbacks.compactMap { requestedOutput(of: $0) }
+        if !requested.contains(where: refusedOutputs.contains) {
             outputRetry?.cancel()
             outputRetry = nil
         } else if outputRetry == nil {
@@ -104,7 +104,7 @@ extension AudioGraph {
                 self?.reconcile()
             }
         }
-        outputFailures.removeAll { !wishes.contains($0.device) }
+        outputFailures.removeAll { !requested.contains($0.device) }
         let failure = outputFailures.first
         // A device that is being closed may be the cause; `reconcile` runs when it has ended.
         let isEarly = failure != nil && terminals.contains { $0.phase == .removing }
@@ -131,12 +131,12 @@ extension AudioGraph {
 
     /// The device that has to be opened for a playback; nil if none, or if it was refused.
     private func output(of playback: Playback) -> OutputDevice? {
-        wish(of: playback).flatMap { refusedOutputs.contains($0) ? nil : $0 }
+        requestedOutput(of: playback).flatMap { refusedOutputs.contains($0) ? nil : $0 }
     }
 
     /// The same, including refused devices. "Any headset" is resolved to one headset here, so that playbacks that name the
     /// headset share its stream, and a call takes the stream from all of them.
-    private func wish(of playback: Playback) -> OutputDevice? {
+    private func requestedOutput(of playback: Playback) -> OutputDevice? {
         var device: OutputDevice
         switch playback.place {
         case .route: return nil

@@ -5,7 +5,7 @@ package import ControlLoop
 
 /// Requested voice processing, and who receives the result.
 @ControlPlane
-package struct VoiceWish {
+package struct VoiceProcessingRequest {
     package let kind: VoiceProcessingKind
     package let stages: VoiceStages
     package let report: @ControlPlane (AudioEngineError?) -> Void
@@ -19,12 +19,15 @@ extension AudioGraph {
     package func setVoiceProcessing(
         _ kind: VoiceProcessingKind, _ stages: VoiceStages, report: @escaping @ControlPlane (String?) -> Void
     ) {
-        voiceWish = VoiceWish(kind: kind, stages: stages) { error in report(error.map { "\($0)" }) }
-        if !terminals.isEmpty { fulfilVoiceWish() }
+        requestedVoiceProcessing = VoiceProcessingRequest(kind: kind, stages: stages) { error in report(error.map { "\($0)" }) }
+        if !terminals.isEmpty { startRequestedVoiceProcessing() }
     }
 
     package func setVoiceStages(_ stages: VoiceStages) {
-        if let wish = voiceWish { voiceWish = VoiceWish(kind: wish.kind, stages: stages, report: wish.report) }
+        if let request = requestedVoiceProcessing {
+            requestedVoiceProcessing = VoiceProcessingRequest(
+                kind: request.kind, stages: stages, report: request.report)
+        }
         engine.setVoiceStages(stages)
     }
 
@@ -36,14 +39,14 @@ extension AudioGraph {
     }
 
     /// Starts requested voice processing; called when a device is open, or about to be.
-    package func fulfilVoiceWish() {
-        guard let wish = voiceWish else { return }
-        voiceWish = nil
+    package func startRequestedVoiceProcessing() {
+        guard let request = requestedVoiceProcessing else { return }
+        requestedVoiceProcessing = nil
         do throws(AudioEngineError) {
-            try engine.setVoiceProcessing(wish.kind, stages: wish.stages)
-            wish.report(nil)
+            try engine.setVoiceProcessing(request.kind, stages: request.stages)
+            request.report(nil)
         } catch {
-            wish.report(error)
+            request.report(error)
         }
     }
 }

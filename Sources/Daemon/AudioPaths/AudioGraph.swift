@@ -100,7 +100,7 @@ package final class AudioGraph {
     /// Volume of local devices.
     package var localSpeakerGain: Float = 1
     /// Requested voice processing, until the engine has it.
-    package var voiceWish: VoiceWish?
+    package var requestedVoiceProcessing: VoiceProcessingRequest?
     /// Headsets that remove echo and noise themselves.
     package internal(set) var ownVoices: Set<BluetoothAddress> = []
     package internal(set) var wantedPaths: Set<LocalDevice> = []
@@ -145,7 +145,7 @@ package final class AudioGraph {
             case .failed(let error): self?.events.send(.microphoneFailed(error))
             }
         }
-        source = try ControlLoop.shared.add(engine.eventDescriptor, .readable) { [weak self] _ in self?.takeEvents() }
+        source = try ControlLoop.shared.add(engine.eventDescriptor, .readable) { [weak self] _ in self?.handleEvents() }
     }
 
     /// Stops the engine and closes everything.
@@ -230,7 +230,7 @@ package final class AudioGraph {
         isAlone: Bool = false, isStream: Bool = false,
         close: @escaping @ControlPlane () -> Void
     ) -> Terminal? {
-        fulfilVoiceWish()
+        startRequestedVoiceProcessing()
         let terminal = Terminal(
             identifier: nextIdentifier, endpoint: endpoint, codec: codec, handle: handle, close: close)
         if isStream, case .headset(let address) = endpoint { terminal.stream = address }

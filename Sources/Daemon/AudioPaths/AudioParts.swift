@@ -48,7 +48,7 @@ package final class AudioParts {
         devices = DeviceSettings(
             settings: settings,
             configurator: AudioConfigurator(
-                bus: bus, budget: configuration.timeouts.audioSettings, patience: configuration.timeouts.provider,
+                bus: bus, budget: configuration.timeouts.audioSettings, callTimeout: configuration.timeouts.provider,
                 logger: logger),
             graph: graph, voice: voice, paths: paths, router: router, logger: logger)
         pcm = PCMServer(

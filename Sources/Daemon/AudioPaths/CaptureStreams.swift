@@ -151,7 +151,7 @@ package final class CaptureStreams {
             }
         }
         attach(users)
-        tellReadiness()
+        reportReadiness()
     }
 
     private func attach(_ users: [Path]) {
@@ -191,7 +191,7 @@ package final class CaptureStreams {
         engine.removeCapture(stream.identifier)
     }
 
-    private func tellReadiness() {
+    private func reportReadiness() {
         let isReady = isReady
         guard isReady != wasReady else { return }
         wasReady = isReady
@@ -202,14 +202,14 @@ package final class CaptureStreams {
 
     package func flowing(_ identifier: UInt32) {
         streams.first { $0.identifier == identifier }?.isFlowing = true
-        tellReadiness()
+        reportReadiness()
     }
 
     package func failed(_ identifier: UInt32, _ code: Int32) {
         guard let stream = streams.first(where: { $0.identifier == identifier }), !stream.isRemoving else { return }
         refused.insert(stream.name)
         remove(stream)
-        tellReadiness()
+        reportReadiness()
         onEvent?(
             .failed(
                 PathError(

@@ -11,7 +11,7 @@ package final class LocalDeviceMonitor {
     package let losses = Signal<LocalDevice>()
     private let wanted: [LocalDevice]
     private let interval: Duration
-    private let isToldOfCards: Bool
+    private let hasCardNotifications: Bool
     private let paths: any PathOpening
     private let problems: ProblemList
     private var timer: Timer?
@@ -29,16 +29,16 @@ package final class LocalDeviceMonitor {
     }
 
     /// - Parameters:
-    ///   - isToldOfCards: `cardsChanged` is called, so that a missing card need not be polled.
+    ///   - hasCardNotifications: `cardsChanged` is called, so that a missing card need not be polled.
     ///   - interval: between two checks of devices that are busy, or missing without notification.
     ///   - isPaused: starts paused.
     package init(
-        wanted: Set<LocalDevice>, paths: any PathOpening, problems: ProblemList, isToldOfCards: Bool = false,
+        wanted: Set<LocalDevice>, paths: any PathOpening, problems: ProblemList, hasCardNotifications: Bool = false,
         interval: Duration, isPaused: Bool = false
     ) {
         self.interval = interval
         self.isPaused = isPaused
-        self.isToldOfCards = isToldOfCards
+        self.hasCardNotifications = hasCardNotifications
         self.wanted = LocalDevice.allCases.filter(wanted.contains)
         self.paths = paths
         self.problems = problems
@@ -92,7 +92,7 @@ package final class LocalDeviceMonitor {
     }
 
     private func plan() {
-        let isAny = wanted.contains { !present.contains($0) && !(isToldOfCards && missing.contains($0)) }
+        let isAny = wanted.contains { !present.contains($0) && !(hasCardNotifications && missing.contains($0)) }
         guard timer == nil, isAny, !isPaused else { return }
         timer = ControlLoop.shared.schedule(after: interval) { [weak self] in self?.lookAgain() }
     }

@@ -14,24 +14,24 @@ package struct RingTone: Equatable, Sendable {
 
 /// Reads ring tones outside the control loop: a file may be long, and its disk slow or gone.
 ///
-/// Every request is answered within `patience`. A file that takes longer is still read to its end, and no other file
+/// Every request is answered within `timeout`. A file that takes longer is still read to its end, and no other file
 /// meanwhile, so that at most one thread waits.
 @ControlPlane
 package final class RingToneReader {
-    package nonisolated static let patience = Duration.milliseconds(500)
+    package nonisolated static let readTimeout = Duration.milliseconds(500)
 
     package typealias Outcome = Result<RingTone, RingFileError>
     /// Reads a file for a sample rate in Hz; called in another thread.
     package typealias Source = @Sendable (_ file: String, _ rate: Int) -> Outcome
 
-    private let patience: Duration
+    private let timeout: Duration
     private let source: Source
     private var file: String?
     private var waiters: [@ControlPlane (Outcome) -> Void] = []
     private var timer: Timer?
 
-    package init(patience: Duration = RingToneReader.patience, source: @escaping Source) {
-        self.patience = patience
+    package init(timeout: Duration = RingToneReader.readTimeout, source: @escaping Source) {
+        self.timeout = timeout
         self.source = source
     }
 
@@ -56,9 +56,9 @@ package final class RingToneReader {
         guard isStarted else { return then(source(file, rate)) }
         self.file = file
         waiters = [then]
-        timer = ControlLoop.shared.schedule(after: patience) { [weak self] in
+        timer = ControlLoop.shared.schedule(after: timeout) { [weak self] in
             guard let self else { return }
-            answer(.failure(RingFileError(what: "is not read within \(patience)")))
+            answer(.failure(RingFileError(what: "is not read within \(timeout)")))
         }
     }
 

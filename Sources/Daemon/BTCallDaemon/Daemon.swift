@@ -154,7 +154,7 @@ package final class Daemon {
         environment.paths.setMixing(configuration.mixesWithOthers)
         let locals = LocalDeviceMonitor(
             wanted: Set(configuration.localDevices.keys), paths: environment.paths, problems: problems,
-            isToldOfCards: board.watchesCards, interval: configuration.timeouts.localDevice,
+            hasCardNotifications: board.watchesCards, interval: configuration.timeouts.localDevice,
             isPaused: configuration.routing.manualRendering)
         let graph: AudioGraph
         do throws(AudioEngineError) {

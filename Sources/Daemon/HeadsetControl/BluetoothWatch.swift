@@ -19,7 +19,7 @@ package final class BluetoothWatch {
     private let router: any RouteDeciding
     private let listen: Listen
     private let hasLocalDevices: Bool
-    private let patience: Duration
+    private let appearanceTimeout: Duration
     private let problems: ProblemList
     private var isPowered = true
     /// bluetoothd has just appeared and may list its adapters later.
@@ -28,11 +28,11 @@ package final class BluetoothWatch {
 
     /// - Parameters:
     ///   - hasLocalDevices: the configuration has sections for devices of the board.
-    ///   - patience: how long to wait for adapters, and then devices, to appear on the bus.
+    ///   - appearanceTimeout: how long to wait for adapters, and then devices, to appear on the bus.
     package init(
         registry: DeviceRegistry, headsets: HeadsetDirectory, expectedProfiles: ExpectedProfiles,
         reconnector: Reconnector, voiceRouting: VoiceRouting, router: any RouteDeciding, listen: @escaping Listen,
-        hasLocalDevices: Bool, patience: Duration, problems: ProblemList
+        hasLocalDevices: Bool, appearanceTimeout: Duration, problems: ProblemList
     ) {
         self.registry = registry
         self.headsets = headsets
@@ -42,9 +42,9 @@ package final class BluetoothWatch {
         self.router = router
         self.listen = listen
         self.hasLocalDevices = hasLocalDevices
-        self.patience = patience
+        self.appearanceTimeout = appearanceTimeout
         self.problems = problems
-        registry.events.subscribe(self) { $0.take($1) }
+        registry.events.subscribe(self) { $0.handle($1) }
     }
 
     package func stop() {
@@ -52,7 +52,7 @@ package final class BluetoothWatch {
         pairingCheck?.cancel()
     }
 
-    private func take(_ event: DeviceRegistry.Event) {
+    private func handle(_ event: DeviceRegistry.Event) {
         switch event {
         case .serviceAppeared:
             problems.end("bluetoothd")
@@ -75,7 +75,7 @@ package final class BluetoothWatch {
 
     private func awaitAdapters() {
         adapterGrace?.cancel()
-        adapterGrace = ControlLoop.shared.schedule(after: patience) { [weak self] in
+        adapterGrace = ControlLoop.shared.schedule(after: appearanceTimeout) { [weak self] in
             self?.adapterGrace = nil
             self?.noteAdapters()
         }
@@ -87,7 +87,7 @@ package final class BluetoothWatch {
     /// adapter.
     private func checkPairingsLater() {
         pairingCheck?.cancel()
-        pairingCheck = ControlLoop.shared.schedule(after: patience) { [weak self] in
+        pairingCheck = ControlLoop.shared.schedule(after: appearanceTimeout) { [weak self] in
             self?.pairingCheck = nil
             self?.headsets.forgetUnpaired()
         }

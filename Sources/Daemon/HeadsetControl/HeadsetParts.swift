@@ -50,7 +50,7 @@ package final class HeadsetParts {
     private let settings: Settings
     private let observer: ReconnectObserver
     private let watch: BluetoothWatch
-    private let levels: HeadsetLevels
+    private let volumesAndBattery: HeadsetVolumesAndBattery
     private let players: MusicPlayers
     private let adapterNames: AdapterNames
     private let headsetMute: HeadsetMute
@@ -68,7 +68,7 @@ package final class HeadsetParts {
         adapterNames = AdapterNames(configuration.identity.displayName, registry: registry, logger: logger)
         quirks = HeadsetQuirks(
             configuration: configuration, registry: registry, facts: environment.controllers, logger: logger)
-        levels = Self.levels(configuration, bus, registry, writer, problems, logger)
+        volumesAndBattery = Self.volumesAndBattery(configuration, bus, registry, writer, problems, logger)
         boardBattery = BoardBattery(bus: bus, source: configuration.boardBattery, logger: logger)
         let voiceRouting = VoiceRouting(
             configuration.scoRouting, helper: environment.voiceRoutingHelper, facts: environment.controllers,
@@ -88,11 +88,11 @@ package final class HeadsetParts {
             command: MediaCommand(
                 configuration.mediaCommand, limit: configuration.timeouts.mediaCommand, problems: problems, logger: logger),
             music: music, calls: calls.directory, admission: admission, router: router,
-            delay: configuration.routing.mediaRestore, patience: configuration.timeouts.foreignMusic, logger: logger)
+            delay: configuration.routing.mediaRestore, foreignStreamTimeout: configuration.timeouts.foreignMusic, logger: logger)
         directory = HeadsetDirectory(
             registry: registry, calls: calls.directory, graph: audio.graph, admission: admission,
             opener: environment.opener, configuration: gateway,
-            codecMemories: Self.codecMemories(configuration, writer, logger), quirks: quirks, levels: levels,
+            codecMemories: Self.codecMemories(configuration, writer, logger), quirks: quirks, volumesAndBattery: volumesAndBattery,
             music: peace, media: { music.description(of: $0) }, logger: logger)
         directory.servesA2DP = configuration.a2dp
         profiles = VoiceProfiles(
@@ -114,7 +114,7 @@ package final class HeadsetParts {
         watch = BluetoothWatch(
             registry: registry, headsets: directory, expectedProfiles: expectedProfiles, reconnector: reconnector,
             voiceRouting: voiceRouting, router: router, listen: environment.listen,
-            hasLocalDevices: !configuration.localDevices.isEmpty, patience: configuration.timeouts.adapter,
+            hasLocalDevices: !configuration.localDevices.isEmpty, appearanceTimeout: configuration.timeouts.adapter,
             problems: problems)
         headsetMute = HeadsetMute(
             settings: settings, router: router, headsets: directory, calls: calls.directory, audio: audio,
@@ -126,7 +126,7 @@ package final class HeadsetParts {
     private func subscribe(_ audio: AudioParts, _ calls: CallParts, _ router: any RouteDeciding) {
         directory.routing.subscribe { [weak router] event in router?.handle(event) }
         directory.codecMemories.kept.subscribe(self) { $0.noteKept($1) }
-        audio.graph.events.subscribe(self) { [weak router] parts, event in parts.take(event, router) }
+        audio.graph.events.subscribe(self) { [weak router] parts, event in parts.handle(event, router) }
         music.arrivals.subscribe(self) { parts, address in
             if let device = parts.registry.device(address) { parts.directory.describe(device) }
         }
@@ -158,13 +158,13 @@ package final class HeadsetParts {
         await peace.stop()
         watch.stop()
         boardBattery.stop()
-        levels.stop()
+        volumesAndBattery.stop()
     }
 
     // MARK: Events of the graph
 
     /// The headset's session is notified before the policy, because it has to be ready for the policy's effects.
-    private func take(_ event: AudioGraph.Event, _ router: (any RouteDeciding)?) {
+    private func handle(_ event: AudioGraph.Event, _ router: (any RouteDeciding)?) {
         switch event {
         case .firstPacket(let address, let bytes):
             directory.logger.debug("\(address): packets of \(bytes) bytes")
@@ -212,7 +212,7 @@ package final class HeadsetParts {
         set(new)
     }
 
-    private func set(_ configuration: Configuration) { levels.mutesByVolume = configuration.mutesByHeadset }
+    private func set(_ configuration: Configuration) { volumesAndBattery.mutesByVolume = configuration.mutesByHeadset }
 
     private func followA2DP() {
         let isWanted = settings.configuration.a2dp
@@ -239,11 +239,11 @@ package final class HeadsetParts {
 
     // MARK: Stores
 
-    private static func levels(
+    private static func volumesAndBattery(
         _ configuration: Configuration, _ bus: BusConnection, _ registry: DeviceRegistry, _ writer: StateWriter,
         _ problems: ProblemList, _ logger: Logger
-    ) -> HeadsetLevels {
-        HeadsetLevels(
+    ) -> HeadsetVolumesAndBattery {
+        HeadsetVolumesAndBattery(
             memory: VolumeMemory(
                 directory: configuration.stateDirectory, pause: configuration.timeouts.volumes, writer: writer,
                 problems: problems, logger: logger),

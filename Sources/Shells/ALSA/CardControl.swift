@@ -61,7 +61,7 @@ package final class CardControl {
         guard result >= 0 else { throw ALSAError(device: card, call: "snd_ctl_subscribe_events", result: result) }
         sources = try PollSources.watch(
             card, count: snd_ctl_poll_descriptors_count(control),
-            fill: { snd_ctl_poll_descriptors(control, $0, $1) }, handler: { [weak self] in self?.take($0) })
+            fill: { snd_ctl_poll_descriptors(control, $0, $1) }, handler: { [weak self] in self?.ready($0) })
     }
 
     /// All elements of the card.
@@ -102,7 +102,7 @@ package final class CardControl {
         return snd_ctl_elem_value_get_boolean(value, 0) != 0
     }
 
-    private func take(_ readiness: Readiness) {
+    private func ready(_ readiness: Readiness) {
         guard let control else { return }
         var event: OpaquePointer?
         guard snd_ctl_event_malloc(&event) >= 0 else { return }

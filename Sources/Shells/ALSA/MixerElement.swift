@@ -167,10 +167,10 @@ package final class MixerElement {
         guard let mixer, sources.isEmpty else { return }
         sources = try PollSources.watch(
             card, count: snd_mixer_poll_descriptors_count(mixer),
-            fill: { snd_mixer_poll_descriptors(mixer, $0, $1) }, handler: { [weak self] in self?.take($0) })
+            fill: { snd_mixer_poll_descriptors(mixer, $0, $1) }, handler: { [weak self] in self?.ready($0) })
     }
 
-    private func take(_ readiness: Readiness) {
+    private func ready(_ readiness: Readiness) {
         guard mixer != nil else { return }
         var isGone = readiness.contains(.error) || readiness.contains(.hangup)
         do throws(ALSAError) {

@@ -49,7 +49,7 @@ package final class BatteryProvider {
     /// By the adapter's object path.
     private var registrations: [String: Registration] = [:]
     private var attempts = 0
-    private var hasToldOfAbsence = false
+    private var hasLoggedAbsence = false
 
     /// - Parameter path: parent of the roots of all adapters.
     package init(
@@ -83,7 +83,7 @@ package final class BatteryProvider {
         for (object, new) in wanted.sorted(by: { $0.key < $1.key }) {
             let old = exported.updateValue(new, forKey: object)
             if let old {
-                tell(object, of: new.battery, after: old.battery)
+                signalChanges(of: object, to: new.battery, from: old.battery)
             } else {
                 bus.export([interface(object)], at: object)
             }
@@ -119,7 +119,7 @@ package final class BatteryProvider {
         "\(path)/\(adapter.split(separator: "/").last ?? "adapter")"
     }
 
-    private func tell(_ object: String, of new: Battery, after old: Battery) {
+    private func signalChanges(of object: String, to new: Battery, from old: Battery) {
         var changed: [String] = []
         if new.percent != old.percent { changed.append("Percentage") }
         if new.source != old.source { changed.append("Source") }
@@ -165,8 +165,8 @@ package final class BatteryProvider {
         case .failure(let error)
         where error.hasName(BusError.Name.unknownMethod) || error.hasName(BusError.Name.unknownInterface):
             registrations[adapter] = .refused
-            guard !hasToldOfAbsence else { return }
-            hasToldOfAbsence = true
+            guard !hasLoggedAbsence else { return }
+            hasLoggedAbsence = true
             logger.info(
                 """
                 bluetoothd does not accept the battery levels of headsets: its experimental features are off \

@@ -29,7 +29,7 @@ extension MediaSource {
         guard foreigner.isPlaying != isPlaying else { return }
         foreigner.isPlaying = isPlaying
         foreigners[path] = foreigner
-        if foreigner.isTold { emit(.foreignPlaying(foreigner.address, isPlaying)) }
+        if foreigner.isReported { emit(.foreignPlaying(foreigner.address, isPlaying)) }
     }
 
     private func appeared(_ path: String, _ properties: [String: Value], _ isPlaying: Bool) {
@@ -44,14 +44,14 @@ extension MediaSource {
             guard self?.foreigners[path]?.address == address else { return }
             self?.foreigners[path]?.isCertain = true
             let peer = await BusPeer.searchMediaOwner(bus)
-            self?.tell(path, address, peer)
+            self?.report(path, address, peer)
         }
     }
 
-    private func tell(_ path: String, _ address: BluetoothAddress, _ peer: BusPeer?) {
-        guard var foreigner = foreigners[path], foreigner.address == address, !foreigner.isTold else { return }
+    private func report(_ path: String, _ address: BluetoothAddress, _ peer: BusPeer?) {
+        guard var foreigner = foreigners[path], foreigner.address == address, !foreigner.isReported else { return }
         foreigner.owner = peer
-        foreigner.isTold = true
+        foreigner.isReported = true
         foreigners[path] = foreigner
         if let peer {
             logger.notice("the A2DP stream of \(describe(address)) belongs to \(peer): \(peer.mediaRemedy)")
@@ -64,9 +64,9 @@ extension MediaSource {
     }
 
     func dropForeigner(_ path: String) {
-        guard let foreigner = foreigners.removeValue(forKey: path), foreigner.isTold else { return }
+        guard let foreigner = foreigners.removeValue(forKey: path), foreigner.isReported else { return }
         if foreigner.isPlaying { emit(.foreignPlaying(foreigner.address, false)) }
-        guard !foreigners.values.contains(where: { $0.address == foreigner.address && $0.isTold }) else { return }
+        guard !foreigners.values.contains(where: { $0.address == foreigner.address && $0.isReported }) else { return }
         emit(.foreignGone(foreigner.address))
     }
 }

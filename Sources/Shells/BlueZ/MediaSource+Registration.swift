@@ -74,7 +74,7 @@ extension MediaSource {
             do throws(BusError) {
                 _ = try await bus.call(
                     owner, key.adapter, BlueZNames.media, key.part.takeBack, [.objectPath(object(key))],
-                    timeout: Self.farewellTimeout)
+                    timeout: Self.unregisterTimeout)
             } catch {
                 // It may not have been registered, and bluetoothd drops it when we leave the bus.
                 logger.debug("bluetoothd did not unregister the \(key.part.rawValue) on \(key.adapter): \(error)")

@@ -30,7 +30,7 @@ extension MediaSource {
     /// - Throws: at once when the stream goes, when it is released, when bluetoothd leaves and when the task is cancelled;
     ///   after ten seconds when the headset does not answer. A stream that bluetoothd has started by then is released.
     package func acquire(_ address: BluetoothAddress) async throws(MediaError) -> AcquiredStream {
-        if let path = transport(of: address)?.path, case .releasing(let release)? = holdings[path] {
+        if let path = transport(of: address)?.path, case .releasing(let release)? = acquisitions[path] {
             await release.value
         }
         guard case .present(let owner) = phase else { throw .serviceAbsent }
@@ -38,7 +38,7 @@ extension MediaSource {
             if let foreigner = foreigner(of: address) { throw .foreign(foreigner.owner) }
             throw .notConfigured
         }
-        switch holdings[transport.path] {
+        switch acquisitions[transport.path] {
         case nil: break
         case .acquiring, .releasing: throw .inProgress
         case .held: throw .alreadyAcquired
@@ -51,7 +51,7 @@ extension MediaSource {
                 (continuation: CheckedContinuation<Result<AcquiredStream, MediaError>, Never>) in
                 let pending = PendingAcquisition(continuation)
                 guard !Task.isCancelled else { return pending.finish(.failure(.cancelled)) }
-                holdings[path] = .acquiring(pending)
+                acquisitions[path] = .acquiring(pending)
                 abandoned.action = { [weak self] in self?.abandon(path, pending, .cancelled) }
                 call(transport.state == .pending ? "TryAcquire" : "Acquire", path, owner, pending)
             }
@@ -72,7 +72,7 @@ extension MediaSource {
     /// Whether the acquired stream of this headset can still be played to.
     package func holds(_ address: BluetoothAddress) -> Bool {
         transports.values.contains { transport in
-            guard transport.address == address, case .held? = holdings[transport.path] else { return false }
+            guard transport.address == address, case .held? = acquisitions[transport.path] else { return false }
             return true
         }
     }
@@ -95,18 +95,18 @@ extension MediaSource {
     }
 
     func release(path: String) async {
-        switch holdings[path] {
+        switch acquisitions[path] {
         case nil: return
         case .acquiring(let pending): abandon(path, pending, .cancelled)
         case .held: startRelease(path)
         case .releasing: break
         }
-        if case .releasing(let release)? = holdings[path] { await release.value }
+        if case .releasing(let release)? = acquisitions[path] { await release.value }
     }
 
     private func call(_ member: String, _ path: String, _ owner: String, _ pending: PendingAcquisition) {
         bus.send(owner, path, BlueZNames.mediaTransport, member, timeout: acquireTimeout) { [weak self] result in
-            guard let self, case .acquiring(let current)? = holdings[path], current === pending else {
+            guard let self, case .acquiring(let current)? = acquisitions[path], current === pending else {
                 // Abandoned meanwhile; a descriptor that arrives late is closed with the answer.
                 return
             }
@@ -119,7 +119,7 @@ extension MediaSource {
             case .failure(let error):
                 let reason = MediaError(error)
                 if reason == .timedOut { return abandon(path, pending, .timedOut) }
-                holdings[path] = nil
+                acquisitions[path] = nil
                 pending.finish(.failure(reason))
             }
         }
@@ -135,7 +135,7 @@ extension MediaSource {
         // bluetoothd's sockets are non-blocking; the writer relies on it.
         let flags = fcntl(descriptor.descriptor, F_GETFL)
         _ = fcntl(descriptor.descriptor, F_SETFL, flags | O_NONBLOCK)
-        holdings[path] = .held
+        acquisitions[path] = .held
         pending.finish(
             .success(
                 AcquiredStream(
@@ -145,17 +145,17 @@ extension MediaSource {
 
     /// Abandons an acquisition that bluetoothd has begun or completed.
     private func abandon(_ path: String, _ pending: PendingAcquisition, _ error: MediaError) {
-        guard case .acquiring(let current)? = holdings[path], current === pending else { return }
+        guard case .acquiring(let current)? = acquisitions[path], current === pending else { return }
         startRelease(path)
         pending.finish(.failure(error))
     }
 
     private func startRelease(_ path: String) {
         guard let owner else {
-            holdings[path] = nil
+            acquisitions[path] = nil
             return
         }
-        holdings[path] = .releasing(
+        acquisitions[path] = .releasing(
             Task { @ControlPlane [weak self, bus, logger] in
                 do throws(BusError) {
                     _ = try await bus.call(
@@ -164,8 +164,8 @@ extension MediaSource {
                     // The headset may have suspended it just before: then it is released already, as requested.
                     logger.debug("bluetoothd did not release \(path): \(error)")
                 }
-                guard let self, case .releasing? = holdings[path] else { return }
-                holdings[path] = nil
+                guard let self, case .releasing? = acquisitions[path] else { return }
+                acquisitions[path] = nil
             })
     }
 
@@ -190,7 +190,7 @@ extension MediaSource {
 
     func drop(_ path: String, _ reason: MediaError) {
         guard let transport = transports.removeValue(forKey: path) else { return }
-        if case .acquiring(let pending)? = holdings.removeValue(forKey: path) { pending.finish(.failure(reason)) }
+        if case .acquiring(let pending)? = acquisitions.removeValue(forKey: path) { pending.finish(.failure(reason)) }
         logger.info("\(describe(transport.address)) has no A2DP now")
         if !transports.values.contains(where: { $0.address == transport.address }) { emit(.cleared(transport.address)) }
     }
@@ -206,7 +206,7 @@ extension MediaSource {
         let address = transport.address
         if transport.state != old.state {
             // The headset has suspended the stream: bluetoothd has taken it back.
-            if transport.state != .active, case .held? = holdings[path] { holdings[path] = nil }
+            if transport.state != .active, case .held? = acquisitions[path] { acquisitions[path] = nil }
             emit(.stateChanged(address, transport.state))
         }
         if let volume = transport.volume, volume != old.volume { emit(.volumeChanged(address, volume)) }

@@ -75,7 +75,7 @@ package final class MediaSource {
     static let mostEndpoints = 6
 
     /// Acquisition state of one of our transports.
-    enum Holding {
+    enum Acquisition {
         case acquiring(PendingAcquisition)
         case held
         case releasing(Task<Void, Never>)
@@ -88,13 +88,13 @@ package final class MediaSource {
         /// us.
         var isCertain = false
         var owner: BusPeer?
-        var isTold = false
+        var isReported = false
         var isPlaying = false
     }
 
     static let readTimeout = Duration.seconds(10)
     static let callTimeout = Duration.seconds(10)
-    static let farewellTimeout = Duration.seconds(2)
+    static let unregisterTimeout = Duration.seconds(2)
     static let changesWhileReading = 2048
 
     /// Quality of streams that are set up from now on.
@@ -120,7 +120,7 @@ package final class MediaSource {
     var exported: Set<String> = []
     /// Our transports, by object path.
     var transports: [String: Transport] = [:]
-    var holdings: [String: Holding] = [:]
+    var acquisitions: [String: Acquisition] = [:]
     /// By object path.
     var foreigners: [String: Foreigner] = [:]
     /// Transports of ours that were refused or cleared, but are still in the tree.

@@ -30,7 +30,7 @@ package final class ProfileRegistration {
     }
 
     private static let callTimeout = Duration.seconds(10)
-    private static let farewellTimeout = Duration.seconds(2)
+    private static let unregisterTimeout = Duration.seconds(2)
 
     package let configuration: Configuration
     package private(set) var state = State.stopped {
@@ -91,7 +91,7 @@ package final class ProfileRegistration {
         do throws(BusError) {
             _ = try await bus.call(
                 owner, BlueZNames.managerPath, BlueZNames.profileManager, "UnregisterProfile",
-                [.objectPath(configuration.path)], timeout: Self.farewellTimeout)
+                [.objectPath(configuration.path)], timeout: Self.unregisterTimeout)
         } catch {
             // bluetoothd drops the profile when we leave the bus.
             logger.debug("bluetoothd did not unregister \(configuration.name): \(error)")

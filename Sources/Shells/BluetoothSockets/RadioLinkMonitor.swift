@@ -69,7 +69,7 @@ package final class RadioLinkMonitor {
             try Self.filter(descriptor)
             try Self.bind(descriptor, to: index)
             var links = RadioLinks()
-            links.takeList(Self.list(descriptor, index))
+            links.addList(Self.list(descriptor, index))
             let source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] _ in self?.read(name) }
             return Watch(descriptor: descriptor, source: source, links: links)
         } catch {
@@ -120,7 +120,7 @@ package final class RadioLinkMonitor {
             if count < 0, errno == EAGAIN { return }
             // The controller has gone; it is opened again when it is back.
             guard count > 0 else { return leave(name) }
-            if let end = watches[name]?.links.take(Array(bytes[..<count])) { onEnd?(end.address, end.reason) }
+            if let end = watches[name]?.links.received(Array(bytes[..<count])) { onEnd?(end.address, end.reason) }
             guard watches[name]?.descriptor == descriptor else { return }
         }
     }

@@ -40,7 +40,7 @@ package struct RadioLinks: Sendable {
     ///
     /// - Parameter packet: as the kernel delivers it: type, event, length, parameters. Other packets are ignored.
     /// - Returns: the link that ended, if the packet reports an end.
-    package mutating func take(_ packet: [UInt8]) -> End? {
+    package mutating func received(_ packet: [UInt8]) -> End? {
         guard packet.count >= 3, packet[0] == Self.eventPacket, packet.count >= 3 + Int(packet[2]) else { return nil }
         let parameters = Array(packet[3..<3 + Int(packet[2])])
         switch packet[1] {
@@ -62,7 +62,7 @@ package struct RadioLinks: Sendable {
     /// Adds the links of the kernel's list (HCIGETCONNLIST).
     ///
     /// - Parameter bytes: the controller's number and the count, then 16 bytes for each link.
-    package mutating func takeList(_ bytes: [UInt8]) {
+    package mutating func addList(_ bytes: [UInt8]) {
         guard bytes.count >= 4 else { return }
         let count = Int(bytes[2]) | Int(bytes[3]) << 8
         for index in 0..<count {

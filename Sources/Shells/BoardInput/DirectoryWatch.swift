@@ -47,7 +47,7 @@ package final class DirectoryWatch {
         descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
         guard descriptor >= 0 else { throw SystemError("inotify_init1") }
         do throws(SystemError) {
-            try takePlace()
+            try choosePlace()
             source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] _ in self?.read() }
         } catch {
             cancel()
@@ -71,7 +71,7 @@ package final class DirectoryWatch {
     // MARK: Place
 
     /// Watches the directory, or the nearest existing one above it.
-    private func takePlace() throws(SystemError) {
+    private func choosePlace() throws(SystemError) {
         if let place { inotify_rm_watch(descriptor, place.identifier) }
         place = nil
         // A directory may come or go between two calls: retry a limited number of times.
@@ -115,12 +115,12 @@ package final class DirectoryWatch {
             let count = Glibc.read(descriptor, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return }
-            take(buffer[0..<count])
+            received(buffer[0..<count])
         }
     }
 
     /// - Parameter bytes: whole `struct inotify_event`s: watch, mask, cookie and the length of the name, then the name.
-    private func take(_ bytes: ArraySlice<UInt8>) {
+    private func received(_ bytes: ArraySlice<UInt8>) {
         var rest = bytes
         while rest.count >= 16 {
             let (watch, mask, length) = rest.withUnsafeBytes { raw in
@@ -131,12 +131,12 @@ package final class DirectoryWatch {
                 )
             }
             let name = rest.dropFirst(16).prefix(length).prefix { $0 != 0 }
-            take(watch: watch, mask: mask, name: String(decoding: name, as: UTF8.self))
+            handleEvent(watch: watch, mask: mask, name: String(decoding: name, as: UTF8.self))
             rest = rest.dropFirst(16 + length)
         }
     }
 
-    private func take(watch: Int32, mask: UInt32, name: String) {
+    private func handleEvent(watch: Int32, mask: UInt32, name: String) {
         if mask & UInt32(IN_Q_OVERFLOW) == 0 {
             // The event belongs to a place that was left.
             guard let place, watch == place.identifier else { return }
@@ -155,7 +155,7 @@ package final class DirectoryWatch {
     /// Handles that the directory or the way to it has come or gone.
     private func move() {
         do throws(SystemError) {
-            try takePlace()
+            try choosePlace()
         } catch {
             // No more events come from now on; the change reported next is the last of this watch.
             cancelSource()

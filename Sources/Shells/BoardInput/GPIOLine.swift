@@ -76,7 +76,7 @@ package final class GPIOLine {
         self.readValue = readValue
         isActive = false
         events = try EventDescriptor(
-            descriptor, onBytes: { [weak self] bytes in self?.take(bytes) }, onGone: { [weak self] in self?.end() })
+            descriptor, onBytes: { [weak self] bytes in self?.received(bytes) }, onGone: { [weak self] in self?.end() })
         isActive = readValue() ?? false
     }
 
@@ -101,9 +101,9 @@ package final class GPIOLine {
         handler?()
     }
 
-    private func take(_ bytes: ArraySlice<UInt8>) {
+    private func received(_ bytes: ArraySlice<UInt8>) {
         // When its queue is full the kernel drops the oldest events: the last one always is the present state.
-        if let last = reader.take(bytes).last { adopt(last) }
+        if let last = reader.read(bytes).last { adopt(last) }
     }
 
     private func adopt(_ now: Bool) {

@@ -38,7 +38,7 @@ package final class InputDevice {
         self.readStates = readStates
         states = Dictionary(uniqueKeysWithValues: codes.map { ($0, false) })
         events = try EventDescriptor(
-            descriptor, onBytes: { [weak self] bytes in self?.take(bytes) }, onGone: { [weak self] in self?.end() })
+            descriptor, onBytes: { [weak self] bytes in self?.received(bytes) }, onGone: { [weak self] in self?.end() })
         if let now = readStates() { states.merge(now) { $1 } }
     }
 
@@ -62,9 +62,9 @@ package final class InputDevice {
         handler?()
     }
 
-    private func take(_ bytes: ArraySlice<UInt8>) {
+    private func received(_ bytes: ArraySlice<UInt8>) {
         var now = states
-        for event in reader.take(bytes) {
+        for event in reader.read(bytes) {
             switch event {
             case .changed(let code, let isOn): if now[code] != nil { now[code] = isOn }
             case .dropped: if let read = readStates() { now.merge(read) { $1 } }

@@ -17,8 +17,8 @@ package struct InputEventReader: Sendable {
     package init() {}
 
     /// Returns the events completed by these bytes, in order; only keys and switches.
-    package mutating func take(_ bytes: some Collection<UInt8>) -> [Event] {
-        records.take(bytes) { Self.event($0.suffix(8)) }
+    package mutating func read(_ bytes: some Collection<UInt8>) -> [Event] {
+        records.read(bytes) { Self.event($0.suffix(8)) }
     }
 
     /// - Parameter bytes: the last eight of an event, in the machine's order.

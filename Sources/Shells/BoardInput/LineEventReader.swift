@@ -10,8 +10,8 @@ package struct LineEventReader: Sendable {
     package init() {}
 
     /// Returns whether the line became active, for each event completed by these bytes, in order.
-    package mutating func take(_ bytes: some Collection<UInt8>) -> [Bool] {
-        records.take(bytes) { record in
+    package mutating func read(_ bytes: some Collection<UInt8>) -> [Bool] {
+        records.read(bytes) { record in
             // Eight bytes of time, then 1 for a rising and 2 for a falling edge.
             let edge = record.dropFirst(8).withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
             return edge == 1 || edge == 2 ? edge == 1 : nil

@@ -9,7 +9,7 @@ struct RecordSplitter: Sendable {
     }
 
     /// Returns the events of the records completed by these bytes, in order; a nil event leaves one out.
-    mutating func take<Event>(
+    mutating func read<Event>(
         _ bytes: some Collection<UInt8>, _ event: (ArraySlice<UInt8>) -> Event?
     ) -> [Event] {
         rest.append(contentsOf: bytes)

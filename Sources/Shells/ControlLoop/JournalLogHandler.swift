@@ -32,11 +32,11 @@ package struct JournalLogHandler: LogHandler {
     package func log(event: LogEvent) {
         let all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }
         let (message, values) = event.printable(with: all)
-        let isTaken = LogSinks.take(level: event.level, label: label, message: message, metadata: values)
+        let isSent = LogSinks.send(level: event.level, label: label, message: message, metadata: values)
         let datagram = Self.datagram(
             level: event.level, label: label, message: message, metadata: values, file: event.file, line: event.line)
         let sent = datagram.withUnsafeBytes { btcall_send_datagram(socket, $0.baseAddress, $0.count) }
-        if sent != 0, !isTaken {
+        if sent != 0, !isSent {
             let line = StandardErrorLogHandler.line(
                 "<\(event.level.priority)>", level: event.level, label: label, message: message, metadata: values)
             LineWriter.standardError.write(line)

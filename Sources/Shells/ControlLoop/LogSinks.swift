@@ -4,7 +4,7 @@ internal import Synchronization
 /// Receivers of this process's log lines that replace its console.
 package enum LogSinks {
     private struct State {
-        var sinks: [(identifier: UInt64, take: @Sendable (LogLine) -> Void)] = []
+        var sinks: [(identifier: UInt64, receive: @Sendable (LogLine) -> Void)] = []
         var lastIdentifier: UInt64 = 0
     }
 
@@ -12,12 +12,12 @@ package enum LogSinks {
 
     package static var isEmpty: Bool { state.withLock(\.sinks.isEmpty) }
 
-    /// - Parameter take: called on the thread that logs; must neither block nor log.
+    /// - Parameter receive: called on the thread that logs; must neither block nor log.
     /// - Returns: a handle that ends it.
-    package static func add(_ take: @escaping @Sendable (LogLine) -> Void) -> LogSink {
+    package static func add(_ receive: @escaping @Sendable (LogLine) -> Void) -> LogSink {
         state.withLock { state in
             state.lastIdentifier += 1
-            state.sinks.append((state.lastIdentifier, take))
+            state.sinks.append((state.lastIdentifier, receive))
             return LogSink(identifier: state.lastIdentifier)
         }
     }
@@ -27,12 +27,12 @@ package enum LogSinks {
     }
 
     /// - Returns: whether there is a receiver; otherwise the line belongs on the console.
-    static func take(level: Logger.Level, label: String, message: String, metadata: Logger.Metadata) -> Bool {
+    static func send(level: Logger.Level, label: String, message: String, metadata: Logger.Metadata) -> Bool {
         let sinks = state.withLock(\.sinks)
         guard !sinks.isEmpty else { return false }
         let line = LogLine(
             level: level.rawValue, module: label, message: message, context: metadata.mapValues { "\($0)" })
-        for sink in sinks { sink.take(line) }
+        for sink in sinks { sink.receive(line) }
         return true
     }
 }
@@ -79,8 +79,8 @@ private struct LibraryLogHandler: LogHandler {
 
     func log(event: LogEvent) {
         let (message, values) = event.printable(with: metadata)
-        let isTaken = LogSinks.take(level: event.level, label: label, message: message, metadata: values)
-        guard !isTaken else { return }
+        let isSent = LogSinks.send(level: event.level, label: label, message: message, metadata: values)
+        guard !isSent else { return }
         var cleaned = event
         cleaned.message = "\(message)"
         cleaned.metadata = values

@@ -26,7 +26,7 @@ package struct StandardErrorLogHandler: LogHandler {
     package func log(event: LogEvent) {
         let all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }
         let (message, values) = event.printable(with: all)
-        guard !LogSinks.take(level: event.level, label: label, message: message, metadata: values) else { return }
+        guard !LogSinks.send(level: event.level, label: label, message: message, metadata: values) else { return }
         LineWriter.standardError.write(Self.line(level: event.level, label: label, message: message, metadata: values))
     }
 

@@ -89,7 +89,7 @@ extension BusConnection {
     }
 
     /// Handles a reply in the order in which its program has sent it.
-    func takeReply(_ message: Message) {
+    func replyArrived(_ message: Message) {
         guard pending[message.replySerial] != nil else { return }
         if !waitingCalls.isEmpty, waitingCalls.isWaiting(message.sender) {
             waitingCalls.append(.reply(message), cost: 1, from: message.sender)

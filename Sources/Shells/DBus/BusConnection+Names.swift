@@ -17,7 +17,7 @@ extension BusConnection {
                 if !requestedNames.contains(name) { requestedNames.append(name) }
                 return
             default:
-                if let error = await taken(name) { throw error }
+                if let error = await nameTakenError(name) { throw error }
             }
         }
         throw .nameTaken("\(name) changes hands faster than its owner can be named")
@@ -72,7 +72,7 @@ extension BusConnection {
     }
 
     /// - Returns: nil when the owner has left in the meantime.
-    private func taken(_ name: String) async -> BusError? {
+    private func nameTakenError(_ name: String) async -> BusError? {
         do throws(BusError) {
             let owner = try await owner(of: name)
             let process = try await processID(of: owner)

@@ -354,7 +354,7 @@ package final class BusConnection {
     private func received(_ message: Message) -> Bool {
         switch message.kind {
         case .reply, .error:
-            takeReply(message)
+            replyArrived(message)
             return true
         case .call:
             callReceived(message)

@@ -37,7 +37,7 @@ import Testing
     @Test func `a hanging disk costs only the file, delays nobody, and blocks at most one thread`() async throws {
         let disk = Disk()
         let tone = tone
-        let reader = RingToneReader(patience: .milliseconds(50)) { file, _ in
+        let reader = RingToneReader(timeout: .milliseconds(50)) { file, _ in
             disk.wait(file)
             return .success(tone)
         }

@@ -19,7 +19,7 @@ extension DaemonTests {
 
         /// Runs a box with a headset and a playing player `clock`: once it resumes, every player has been asked to.
         private func run(
-            restore: Duration = .milliseconds(30), patience: Duration = .milliseconds(500), rules: String = "",
+            restore: Duration = .milliseconds(30), timeout: Duration = .milliseconds(500), rules: String = "",
             configure: (inout Configuration) -> Void = { _ in },
             body: (Box, FakePlayer, ProviderRegistration) async throws -> Void
         ) async throws {
@@ -27,7 +27,7 @@ extension DaemonTests {
                 rules: rules,
                 configure: {
                     $0.routing.mediaRestore = restore
-                    $0.timeouts.foreignMusic = patience
+                    $0.timeouts.foreignMusic = timeout
                     configure(&$0)
                 },
                 body: { box in
@@ -49,7 +49,7 @@ extension DaemonTests {
         }
 
         @Test func `A playing player is paused before the link opens, and resumes after the last call`() async throws {
-            try await run(patience: .seconds(600)) { box, clock, registration in
+            try await run(timeout: .seconds(600)) { box, clock, registration in
                 box.daemon.peace.isPlaying = { $0 == Box.first && clock.status == "Playing" }
                 clock.onCommand = { command in
                     if command == "Pause" { #expect(!box.outside.opened.contains("headset 1")) }
@@ -67,7 +67,7 @@ extension DaemonTests {
         }
 
         @Test func `Nothing delays the link when nothing plays to the headset`() async throws {
-            try await run(patience: .seconds(600)) { box, clock, registration in
+            try await run(timeout: .seconds(600)) { box, clock, registration in
                 clock.refusal = .failed("busy")
                 box.daemon.peace.isPlaying = { _ in false }
                 _ = try await box.startCall(registration)
@@ -80,7 +80,7 @@ extension DaemonTests {
         }
 
         @Test func `The link opens beside a stream that does not end, which is logged once`() async throws {
-            try await run(patience: .milliseconds(60)) { box, _, registration in
+            try await run(timeout: .milliseconds(60)) { box, _, registration in
                 box.daemon.peace.isPlaying = { _ in true }
                 let call = try await box.startCall(registration)
                 try await box.route(first)
@@ -90,7 +90,7 @@ extension DaemonTests {
         }
 
         @Test func `A call that ends while its link waits opens none, and the music resumes`() async throws {
-            try await run(patience: .seconds(600)) { box, clock, registration in
+            try await run(timeout: .seconds(600)) { box, clock, registration in
                 box.daemon.peace.isPlaying = { _ in true }
                 let call = try await box.startCall(registration)
                 try await eventually("it is paused") { clock.commands == ["Pause"] }
@@ -105,7 +105,7 @@ extension DaemonTests {
         }
 
         @Test func `A headset that opens its link during the wait ends the wait`() async throws {
-            try await run(patience: .seconds(600)) { box, clock, registration in
+            try await run(timeout: .seconds(600)) { box, clock, registration in
                 box.daemon.peace.isPlaying = { _ in true }
                 _ = try await box.startCall(registration)
                 try await eventually("it is paused") { clock.commands == ["Pause"] }

@@ -162,7 +162,7 @@ import Testing
         ]
         var battery = HeadsetBattery()
         for (index, step) in steps.enumerated() {
-            battery.take(step.report)
+            battery.received(step.report)
             #expect(battery.report?.percent == step.percent && battery.report?.source == step.source, "step \(index)")
         }
     }

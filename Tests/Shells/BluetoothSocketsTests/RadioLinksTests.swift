@@ -18,43 +18,43 @@ import Testing
 
     @Test func `the end of a link has the address of its beginning, once`() {
         var links = RadioLinks()
-        #expect(links.take(complete(0x0B)) == nil)
-        #expect(links.take(end(0x0C, 0x08)) == nil)
-        #expect(links.take(end(0x0B, 0x08)) == .init(address: address, reason: 0x08))
-        #expect(links.take(end(0x0B, 0x08)) == nil && links.count == 0)
+        #expect(links.received(complete(0x0B)) == nil)
+        #expect(links.received(end(0x0C, 0x08)) == nil)
+        #expect(links.received(end(0x0B, 0x08)) == .init(address: address, reason: 0x08))
+        #expect(links.received(end(0x0B, 0x08)) == nil && links.count == 0)
     }
 
     @Test func `failed attempts, voice links and a failed end are not counted`() {
         var links = RadioLinks()
-        #expect(links.take(complete(1, status: 4)) == nil)
-        #expect(links.take(complete(2, kind: 0)) == nil)
+        #expect(links.received(complete(1, status: 4)) == nil)
+        #expect(links.received(complete(2, kind: 0)) == nil)
         #expect(links.count == 0)
-        #expect(links.take(complete(3)) == nil)
-        #expect(links.take(end(3, 0x16, status: 0x0C)) == nil)
-        #expect(links.take(end(3, 0x16))?.reason == 0x16)
+        #expect(links.received(complete(3)) == nil)
+        #expect(links.received(end(3, 0x16, status: 0x0C)) == nil)
+        #expect(links.received(end(3, 0x16))?.reason == 0x16)
     }
 
     @Test func `existing links are read from the kernel's list`() {
         var links = RadioLinks()
         let entry = [0x2A, 0x00] + octets + [1, 1, 1, 0, 0, 0, 0, 0]
         let voice = [0x2B, 0x00] + octets + [0, 1, 1, 0, 0, 0, 0, 0]
-        links.takeList([0, 0, 2, 0] + entry + voice)
+        links.addList([0, 0, 2, 0] + entry + voice)
         #expect(links.count == 1)
-        #expect(links.take(end(0x2A, 0x13)) == .init(address: address, reason: 0x13))
-        links.takeList([])
-        links.takeList([0, 0, 9, 0] + entry)
+        #expect(links.received(end(0x2A, 0x13)) == .init(address: address, reason: 0x13))
+        links.addList([])
+        links.addList([0, 0, 9, 0] + entry)
         #expect(links.count == 1)
     }
 
     @Test func `packets that are too short, or of another kind, are ignored`() {
         var links = RadioLinks()
         for packet in [complete(7), end(7, 8)] {
-            for length in 0..<packet.count { #expect(links.take(Array(packet[..<length])) == nil) }
+            for length in 0..<packet.count { #expect(links.received(Array(packet[..<length])) == nil) }
         }
         #expect(links.count == 0)
-        #expect(links.take([2, 3, 11] + complete(7)[3...]) == nil)
-        #expect(links.take([4, 3, 2, 0, 7] + complete(7)[5...]) == nil)
-        #expect(links.take([4, 5, 1, 0, 7, 0, 8]) == nil)
+        #expect(links.received([2, 3, 11] + complete(7)[3...]) == nil)
+        #expect(links.received([4, 3, 2, 0, 7] + complete(7)[5...]) == nil)
+        #expect(links.received([4, 5, 1, 0, 7, 0, 8]) == nil)
         #expect(links.count == 0)
     }
 
@@ -70,8 +70,8 @@ import Testing
                 packet[1] = Bool.random(using: &generator) ? 3 : 5
                 if Bool.random(using: &generator) { packet[2] = UInt8(packet.count - 3) }
             }
-            _ = links.take(packet)
-            links.takeList(packet)
+            _ = links.received(packet)
+            links.addList(packet)
         }
         #expect(links.count <= 256)
     }

@@ -32,7 +32,7 @@ enum Wire {
         let others = Wire.event(2, 0, 5) + Wire.event(4, 4, 1) + Wire.phone(2)
         let bytes = Wire.plug(true) + others + Wire.phone(1) + Wire.dropped + Wire.plug(false)
         #expect(
-            reader.take(bytes) == [
+            reader.read(bytes) == [
                 .changed(.headphoneInserted, isOn: true), .changed(.phone, isOn: true), .dropped,
                 .changed(.headphoneInserted, isOn: false),
             ])
@@ -41,21 +41,21 @@ enum Wire {
     @Test func `events are the same however their bytes are split`() {
         let bytes = Wire.plug(true) + Wire.phone(1) + Wire.phone(0)
         var whole = InputEventReader()
-        let expected = whole.take(bytes)
+        let expected = whole.read(bytes)
         #expect(expected.count == 3)
         for split in 0...bytes.count {
             var reader = InputEventReader()
-            #expect(reader.take(bytes[..<split]) + reader.take(bytes[split...]) == expected)
+            #expect(reader.read(bytes[..<split]) + reader.read(bytes[split...]) == expected)
         }
         var single = InputEventReader()
-        #expect(bytes.flatMap { single.take([$0]) } == expected)
+        #expect(bytes.flatMap { single.read([$0]) } == expected)
     }
 
     @Test func `edges of a line are the same however their bytes are split`() {
         let bytes = Wire.edge(1) + Wire.edge(2) + Wire.edge(7) + Wire.edge(1)
         for split in 0...bytes.count {
             var reader = LineEventReader()
-            #expect(reader.take(bytes[..<split]) + reader.take(bytes[split...]) == [true, false, true])
+            #expect(reader.read(bytes[..<split]) + reader.read(bytes[split...]) == [true, false, true])
         }
     }
 }

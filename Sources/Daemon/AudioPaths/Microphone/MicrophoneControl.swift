@@ -64,7 +64,7 @@ package final class MicrophoneControl {
         retryInterval = configuration.timeouts.localDevice
         output = PrivacyOutput(configuration.privacyOutput, problems: problems)
         mute.apply = { [weak self] _ in self?.follow() }
-        graph.events.subscribe(self) { $0.take($1) }
+        graph.events.subscribe(self) { $0.handle($1) }
         follow()
     }
 
@@ -251,7 +251,7 @@ package final class MicrophoneControl {
 
     // MARK: Events
 
-    private func take(_ event: AudioGraph.Event) {
+    private func handle(_ event: AudioGraph.Event) {
         switch event {
         case .microphoneReady(let isReady): ready(isReady)
         case .microphoneOpened: opened()

@@ -19,7 +19,7 @@ package final class PCMConnection {
     package enum Running { case call(UInt32), playback(UInt32) }
 
     /// Timeout for a client that connects and sends nothing.
-    private static let patience = Duration.seconds(5)
+    private static let helloTimeout = Duration.seconds(5)
     /// Most messages handled at once; the rest waits for the next turn.
     private static let mostMessages = 16
 
@@ -44,8 +44,8 @@ package final class PCMConnection {
             Glibc.close(descriptor)
             throw error
         }
-        silence = ControlLoop.shared.schedule(after: Self.patience) { [weak self] in
-            self?.onEvent?(.gone(complaint: "a client of the PCM said nothing for \(Self.patience)"))
+        silence = ControlLoop.shared.schedule(after: Self.helloTimeout) { [weak self] in
+            self?.onEvent?(.gone(complaint: "a client of the PCM said nothing for \(Self.helloTimeout)"))
         }
     }
 
@@ -83,7 +83,7 @@ package final class PCMConnection {
         return send(answer, [memory.descriptor, memory.clientWakeDescriptor])
     }
 
-    package func tell(_ element: UInt32, _ value: Int32) -> Bool {
+    package func send(_ value: Int32, of element: UInt32) -> Bool {
         send(btcall_pcm_message(kind: BTCALL_PCM_VALUE.rawValue, element: element, value: value), [])
     }
 
@@ -121,12 +121,12 @@ package final class PCMConnection {
             case (bytes.count + 1)...:
                 onEvent?(.gone(complaint: "a message of \(received) bytes"))
                 return
-            default: take(Array(bytes[..<received]))
+            default: handle(Array(bytes[..<received]))
             }
         }
     }
 
-    private func take(_ bytes: [UInt8]) {
+    private func handle(_ bytes: [UInt8]) {
         guard hello != nil else { return greet(bytes) }
         guard bytes.count == MemoryLayout<btcall_pcm_message>.size else {
             onEvent?(.gone(complaint: "a message of \(bytes.count) bytes"))

@@ -33,7 +33,7 @@ package final class PCMServer {
     }
 
     /// A value that a mixer sets.
-    package enum Wish: Equatable, Sendable {
+    package enum Request: Equatable, Sendable {
         case playback(Int), capture(Int), heard(Bool)
     }
 
@@ -83,7 +83,7 @@ package final class PCMServer {
         }
         do throws(SystemError) {
             accepting = try Listener(descriptor, "the ALSA PCM", logger: logger) { [weak self] connected in
-                if let self { take(connected) } else { Glibc.close(connected) }
+                if let self { accept(connected) } else { Glibc.close(connected) }
             }
         } catch {
             Glibc.close(descriptor)
@@ -125,7 +125,7 @@ package final class PCMServer {
         return btcall_peer_credentials(socket, &process, &user) == 0 ? process : 0
     }
 
-    private func take(_ descriptor: Int32) {
+    private func accept(_ descriptor: Int32) {
         let client = process(descriptor)
         if let reason = fullness(
             connections.map { $0.process }, of: client, "connections", Self.maximumConnections,
@@ -138,7 +138,7 @@ package final class PCMServer {
         do throws(SystemError) {
             let connection = try PCMConnection(descriptor, of: client)
             connection.onEvent = { [weak self, weak connection] event in
-                if let connection { self?.take(event, of: connection) }
+                if let connection { self?.handle(event, of: connection) }
             }
             connections.append(connection)
         } catch {
@@ -158,7 +158,7 @@ package final class PCMServer {
         return "\(most) \(what) are open, which is the most there can be: close one"
     }
 
-    private func take(_ event: PCMConnection.Event, of connection: PCMConnection) {
+    private func handle(_ event: PCMConnection.Event, of connection: PCMConnection) {
         switch event {
         case .hello(let hello): greet(connection, hello)
         case .refused(let refusal): refuse(connection, refusal)
@@ -175,7 +175,7 @@ package final class PCMServer {
 
     private func greet(_ connection: PCMConnection, _ hello: PCMHello) {
         guard hello.role != .control else {
-            guard connection.accept(nil), tell(connection, values, after: nil) else { return end(connection) }
+            guard connection.accept(nil), send(values, to: connection, after: nil) else { return end(connection) }
             if shown == nil { shown = values }
             return
         }
@@ -256,19 +256,19 @@ package final class PCMServer {
         let new = values
         shown = new
         for connection in connections where connection.hello?.role == .control {
-            if !tell(connection, new, after: old) { end(connection) }
+            if !send(new, to: connection, after: old) { end(connection) }
         }
     }
 
     /// - Returns: false when the mixer does not take it.
-    private func tell(_ connection: PCMConnection, _ new: Values, after old: Values?) -> Bool {
+    private func send(_ new: Values, to connection: PCMConnection, after old: Values?) -> Bool {
         let all: [(btcall_pcm_element, (Values) -> Int)] = [
             (BTCALL_PCM_PLAYBACK_VOLUME, { $0.playback }), (BTCALL_PCM_CAPTURE_VOLUME, { $0.capture }),
             (BTCALL_PCM_CAPTURE_SWITCH, { $0.isHeard ? 1 : 0 }),
         ]
         return all.allSatisfy { element, value in
             if let old, value(old) == value(new) { return true }
-            return connection.tell(element.rawValue, Int32(clamping: value(new)))
+            return connection.send(Int32(clamping: value(new)), of: element.rawValue)
         }
     }
 
@@ -288,7 +288,7 @@ package final class PCMServer {
         }
         valuesChanged()
         // The value may differ from the requested one: notify the mixer.
-        if !tell(connection, values, after: nil) { end(connection) }
+        if !send(values, to: connection, after: nil) { end(connection) }
     }
 }
 
@@ -296,5 +296,5 @@ package final class PCMServer {
 @ControlPlane
 package protocol PCMMixing: AnyObject {
     var values: PCMServer.Values { get }
-    func perform(_ wish: PCMServer.Wish)
+    func perform(_ request: PCMServer.Request)
 }

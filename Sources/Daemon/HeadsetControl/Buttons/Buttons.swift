@@ -43,7 +43,7 @@ package final class Buttons {
             switch change {
             case .buttonPressed(let address, let button): buttons.pressed(button, at: address)
             case .buttonHeld(let address):
-                buttons.take(buttons.recogniser.held(.callKey, at: address, now: ControlLoop.now))
+                buttons.handle(buttons.recogniser.held(.callKey, at: address, now: ControlLoop.now))
             case .appeared, .vanished, .changed, .microphoneTurned, .session, .dismissed, .freed, .unpaired: break
             }
         }
@@ -78,18 +78,18 @@ package final class Buttons {
     }
 
     private func recognise(_ key: ButtonKey, at address: BluetoothAddress) {
-        take(recogniser.pressed(key, at: address, now: ControlLoop.now))
+        handle(recogniser.pressed(key, at: address, now: ControlLoop.now))
     }
 
-    private func take(_ known: [PressRecogniser.Press]) {
+    private func handle(_ recognised: [PressRecogniser.Press]) {
         timer?.cancel()
         timer = recogniser.deadline.map { deadline in
             ControlLoop.shared.schedule(at: deadline) { [weak self] in
                 guard let self else { return }
-                take(recogniser.deadlineReached(at: ControlLoop.now))
+                handle(recogniser.deadlineReached(at: ControlLoop.now))
             }
         }
-        for press in known { act(on: press) }
+        for press in recognised { act(on: press) }
     }
 
     // MARK: Actions
@@ -115,34 +115,34 @@ package final class Buttons {
         do throws(CallButton.Idle) {
             let request = try button.request(calls.snapshot, lastDialed: headsets.lastDialed)
             calls.request(request, via: .headset(address)) { [weak self] outcome in
-                if outcome != .done { self?.nothing(address, "\(outcome)") }
+                if outcome != .done { self?.logIneffective(address, "\(outcome)") }
             }
         } catch {
-            nothing(address, "\(error)")
+            logIneffective(address, "\(error)")
         }
     }
 
-    private func nothing(_ address: BluetoothAddress, _ reason: String) {
+    private func logIneffective(_ address: BluetoothAddress, _ reason: String) {
         logger.notice("\(address): the button does nothing: \(reason)")
     }
 
     private func toggleMute(from address: BluetoothAddress) {
         guard mute.isMuted else {
-            if calls.calls.isEmpty { nothing(address, "there is no call") } else { mute.set(true) }
+            if calls.calls.isEmpty { logIneffective(address, "there is no call") } else { mute.set(true) }
             return
         }
         do throws(APIError) {
             try microphone.checkUnmuting()
             mute.set(false)
         } catch {
-            nothing(address, "\(error)")
+            logIneffective(address, "\(error)")
         }
     }
 
     /// Changes the headset's volume by one of its sixteen steps.
     private func turn(_ address: BluetoothAddress, by step: Int) {
         guard let old = headsets.description(of: address)?.speakerVolume else {
-            return nothing(address, "it is not connected for calls")
+            return logIneffective(address, "it is not connected for calls")
         }
         let new = min(max(Int(old) + step, 0), headsets.speakerCeiling(of: address))
         headsets.setSpeakerVolume(UInt8(clamping: new), of: address)

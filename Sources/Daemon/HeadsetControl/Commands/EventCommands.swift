@@ -19,7 +19,7 @@ package final class EventCommands {
     private let runner: HookRunner
     private let headsets: HeadsetDirectory
     /// The last event of each call that a command was run for.
-    private var told: [CallID: HookEvent] = [:]
+    private var lastEvents: [CallID: HookEvent] = [:]
 
     package init(
         _ configuration: Configuration, calls: CallDirectory, headsets: HeadsetDirectory, router: any RouteDeciding,
@@ -29,7 +29,7 @@ package final class EventCommands {
         runner = HookRunner(limit: configuration.timeouts.hook, problems: problems, logger: logger)
         self.headsets = headsets
         runner.onEnd = { [weak self] event, isFailure in self?.ended.send((event, isFailure)) }
-        calls.changes.subscribe(self) { $0.take($1) }
+        calls.changes.subscribe(self) { $0.handle($1) }
         headsets.changes.subscribe(self) { commands, change in
             switch change {
             case .appeared(let address): commands.run(.headsetConnected, commands.values(of: address))
@@ -69,24 +69,24 @@ package final class EventCommands {
         run(.button, values, command)
     }
 
-    private func take(_ change: CallDirectory.Change) {
+    private func handle(_ change: CallDirectory.Change) {
         switch change {
-        case .added(let record), .changed(let record): take(record)
+        case .added(let record), .changed(let record): callChanged(record)
         case .ended(let record, let reason):
-            told[record.identifier] = nil
+            lastEvents[record.identifier] = nil
             run(.callEnded, values(of: record, reason))
         }
     }
 
     /// Handles a changed call: it rings, or was answered.
-    private func take(_ record: CallRecord) {
-        let known = told[record.identifier]
+    private func callChanged(_ record: CallRecord) {
+        let known = lastEvents[record.identifier]
         switch record.call.state {
         case .incoming where known == nil, .waiting where known == nil:
-            told[record.identifier] = .callIncoming
+            lastEvents[record.identifier] = .callIncoming
             run(.callIncoming, values(of: record))
         case .active where known != .callStarted:
-            told[record.identifier] = .callStarted
+            lastEvents[record.identifier] = .callStarted
             run(.callStarted, values(of: record))
         case .setup, .dialing, .alerting, .incoming, .waiting, .active, .held, .ended: break
         }

@@ -37,7 +37,7 @@ package final class HookRunner {
         let hasRoom = commands.run(command.words, in: event.rawValue, adding: environment) { [weak self] outcome in
             guard let self else { return }
             let failure = failure(outcome, event)
-            tell(failure, command, event)
+            report(failure, of: command, for: event)
             onEnd?(event, failure != nil)
         }
         if !hasRoom {
@@ -63,7 +63,7 @@ package final class HookRunner {
         }
     }
 
-    private func tell(_ failure: String?, _ command: CommandWords, _ event: HookEvent) {
+    private func report(_ failure: String?, of command: CommandWords, for event: HookEvent) {
         let id = Self.problemPrefix + event.rawValue
         guard let failure else { return problems.end(id) }
         problems.begin(

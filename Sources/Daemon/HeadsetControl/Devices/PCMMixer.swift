@@ -53,8 +53,8 @@ package final class PCMMixer: PCMMixing {
             isHeard: !mute.isMuted)
     }
 
-    package func perform(_ wish: PCMServer.Wish) {
-        switch wish {
+    package func perform(_ request: PCMServer.Request) {
+        switch request {
         case .playback(let volume):
             guard let address = router.policy.current?.address, headsets.description(of: address) != nil else {
                 localVolume = volume

@@ -71,7 +71,7 @@ package final class BoardBattery {
                     argument0: Self.interface
                 ) { [weak self] signal in
                     guard signal.arguments.count > 1 else { return }
-                    self?.take(signal.arguments[1])
+                    self?.update(with: signal.arguments[1])
                 },
                 bus.watchName(Self.service) { [weak self] owner in self?.ownerChanged(owner) },
             ]
@@ -93,14 +93,14 @@ package final class BoardBattery {
         bus.send(owner, Self.path, Self.properties, "GetAll", [.string(Self.interface)]) { [weak self] result in
             guard let self, self.owner == owner else { return }
             switch result {
-            case .success(let values): if let first = values.first { take(first) }
+            case .success(let values): if let first = values.first { update(with: first) }
             case .failure(let error): logger.info("UPower does not report the board's battery: \(error)")
             }
         }
     }
 
     /// Properties of another type than UPower documents are ignored.
-    private func take(_ properties: Value) {
+    private func update(with properties: Value) {
         if let value = properties["IsPresent"]?.boolValue { isPresent = value }
         if let value = properties["Percentage"]?.doubleValue { percentage = value }
         update()

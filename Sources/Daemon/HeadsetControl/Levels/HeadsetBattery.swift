@@ -9,7 +9,7 @@ package struct HeadsetBattery: Hashable, Sendable {
 
     package init() {}
 
-    package mutating func take(_ new: BatteryReport) {
+    package mutating func received(_ new: BatteryReport) {
         if let report, new.source != report.source, new.levels < report.levels, Self.agree(new, report) { return }
         report = new
     }

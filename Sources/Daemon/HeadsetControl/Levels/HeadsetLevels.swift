@@ -5,7 +5,7 @@ package import HandsFree
 
 /// Remembers each headset's volumes, and passes its battery on to bluetoothd.
 @ControlPlane
-package final class HeadsetLevels {
+package final class HeadsetVolumesAndBattery {
     /// Whether a microphone volume of 0 is a mute, which is not remembered as a volume.
     package var mutesByVolume = false
     private let memory: VolumeMemory
@@ -19,7 +19,7 @@ package final class HeadsetLevels {
         self.memory = memory
         self.ceilings = ceilings
         self.provider = provider
-        registry.events.subscribe(self) { levels, _ in levels.provider.refresh() }
+        registry.events.subscribe(self) { volumesAndBattery, _ in volumesAndBattery.provider.refresh() }
     }
 
     /// Adds the settings of this headset alone to the common configuration.

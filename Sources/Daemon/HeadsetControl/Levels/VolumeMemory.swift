@@ -101,7 +101,7 @@ package final class VolumeMemory {
     private func load() {
         guard let file, file.exists else { return }
         do throws(ConfigurationError) {
-            for entry in try ConfigurationReader.entries(ofFile: file.path) { take(entry, file.path) }
+            for entry in try ConfigurationReader.entries(ofFile: file.path) { read(entry, of: file.path) }
         } catch {
             entries = []
             logger.error("volumes of headsets are not restored: \(error)")
@@ -109,7 +109,7 @@ package final class VolumeMemory {
         if entries.count > Self.limit { entries.removeFirst(entries.count - Self.limit) }
     }
 
-    private func take(_ entry: ConfigurationEntry, _ path: String) {
+    private func read(_ entry: ConfigurationEntry, of path: String) {
         guard let address = BluetoothAddress(entry.section), let value = Int(entry.value), (0...15).contains(value)
         else { return refuse(entry, path) }
         let last = entries.firstIndex { $0.address == address }

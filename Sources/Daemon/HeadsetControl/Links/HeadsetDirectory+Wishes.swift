@@ -17,7 +17,7 @@ extension HeadsetDirectory {
     /// wearer has no other way to stop it.
     package func isHeadsetProfile(_ address: BluetoothAddress) -> Bool { sessions[address]?.profile == .headset }
 
-    package func takeWishes(of session: HeadsetSession) {
+    package func applyAudioPolicy(of session: HeadsetSession) {
         guard session.isEstablished, session.audioPolicy != nil else { return }
         let address = session.address
         routing.send(.headsetWish(address, takesCalls: session.audioPolicy?.calls != .notAllowed))

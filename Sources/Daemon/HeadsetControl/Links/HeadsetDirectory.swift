@@ -48,7 +48,7 @@ package final class HeadsetDirectory: LinkOpening {
     /// Whether headsets that have only A2DP are served.
     package var servesA2DP = false
     /// Remembers volumes, and passes batteries on to bluetoothd.
-    private let levels: HeadsetLevels
+    private let volumesAndBattery: HeadsetVolumesAndBattery
 
     package let registry: DeviceRegistry
     private let calls: CallDirectory
@@ -81,11 +81,11 @@ package final class HeadsetDirectory: LinkOpening {
     package init(
         registry: DeviceRegistry, calls: CallDirectory, graph: AudioGraph, admission: LinkAdmission,
         opener: any AudioLinkOpening, configuration: AudioGatewayConfiguration, codecMemories: CodecMemories,
-        quirks: HeadsetQuirks, levels: HeadsetLevels, music: any MakingRoom,
+        quirks: HeadsetQuirks, volumesAndBattery: HeadsetVolumesAndBattery, music: any MakingRoom,
         media: @escaping @ControlPlane (BluetoothAddress) -> HeadsetDescription.Media?, logger: Logger
     ) {
         self.quirks = quirks
-        self.levels = levels
+        self.volumesAndBattery = volumesAndBattery
         self.music = music
         self.media = media
         self.registry = registry
@@ -133,17 +133,17 @@ package final class HeadsetDirectory: LinkOpening {
         session.music = music
         session.onEvent = { [weak self, weak session] event in
             guard let self, let session else { return }
-            take(event, session)
+            handle(event, of: session)
         }
         session.start()
         changes.send(.session(address))
-        levels.begun(session)
+        volumesAndBattery.begun(session)
         if isVirtualCallAsked { session.setVirtualCall(true) }
     }
 
     private func configuration(of address: BluetoothAddress) -> AudioGatewayConfiguration {
         var ours = configuration
-        levels.prepare(&ours, for: address)
+        volumesAndBattery.prepare(&ours, for: address)
         return ours
     }
 
@@ -287,7 +287,7 @@ package final class HeadsetDirectory: LinkOpening {
         if registry.device(address)?.paired != true {
             logger.about(headset: address).notice("\(address) is not paired any more")
             codecMemories.forget(address)
-            levels.forget(address)
+            volumesAndBattery.forget(address)
             changes.send(.unpaired(address))
         }
         routing.send(.headsetForgotten(address))
@@ -351,22 +351,22 @@ package final class HeadsetDirectory: LinkOpening {
 
     // MARK: Events of the sessions
 
-    private func take(_ event: HeadsetSession.Event, _ session: HeadsetSession) {
+    private func handle(_ event: HeadsetSession.Event, of session: HeadsetSession) {
         let address = session.address
         guard sessions[address] === session else { return }
         switch event {
         case .established:
             changes.send(.session(address))
             describeConnected(address)
-            levels.changed(session)
+            volumesAndBattery.changed(session)
             changes.send(.appeared(address))
-            takeWishes(of: session)
+            applyAudioPolicy(of: session)
             routing.send(.headsetProfile(address, .hfp, isUp: true))
         case .ended(let reason):
             logger.about(headset: address).info("\(address): connection ended (\(reason))")
             sessions[address] = nil
             changes.send(.session(address))
-            levels.ended(address)
+            volumesAndBattery.ended(address)
             graph.setSpeakerGain(nil, ofLink: address)
             graph.setOwnVoiceProcessing(false, ofLink: address)
             if session.isEstablished {
@@ -379,9 +379,9 @@ package final class HeadsetDirectory: LinkOpening {
             forget(address)
         case .changed:
             learnCodecs(of: session)
-            levels.changed(session)
+            volumesAndBattery.changed(session)
             changes.send(.changed(address))
-        case .wishesChanged: takeWishes(of: session)
+        case .audioPolicyChanged: applyAudioPolicy(of: session)
         case .microphoneVolume(let old, let new): changes.send(.microphoneTurned(address, old: old, new: new))
         case .buttonPressed(let button): changes.send(.buttonPressed(address, button))
         case .buttonHeld: changes.send(.buttonHeld(address))

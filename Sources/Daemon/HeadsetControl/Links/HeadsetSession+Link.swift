@@ -45,7 +45,7 @@ extension HeadsetSession: LinkContender {
     package func linkEnded(_ end: VoiceLink.End) { act(voiceLink.linkEnded(end, at: ControlLoop.now)) }
 
     /// Handles the kernel's result of a set-up.
-    private func took(_ result: Result<OpenAudioLink, AudioLinkError>) {
+    private func setUpEnded(_ result: Result<OpenAudioLink, AudioLinkError>) {
         opening = nil
         switch result {
         case .success(let link): act(voiceLink.linkCame(at: ControlLoop.now), on: .link(link))
@@ -70,7 +70,7 @@ extension HeadsetSession: LinkContender {
 
     private func perform(_ action: VoiceLink.Action, on subject: LinkSubject) {
         switch action {
-        case .gateway(let input): tell(input)
+        case .gateway(let input): pass(input)
         case .makeRoom: makeRoom()
         case .leaveRoom: music?.cancel(address)
         case .queue(let limit):
@@ -88,7 +88,7 @@ extension HeadsetSession: LinkContender {
         case .discard: if case .link(let link) = subject { link.close() }
         case .close: graph.closeLink(address)
         case .startPause: admission.linkClosed(address)
-        case .report(let report): tell(report)
+        case .report(let report): send(report)
         case .setUpEnded(let codec, let failure): admission.events.send(.ended(codec, failure))
         case .retried: admission.events.send(.retried(address))
         case .freeController: onEvent?(.linkStuck)
@@ -98,7 +98,7 @@ extension HeadsetSession: LinkContender {
         }
     }
 
-    private func tell(_ input: VoiceLink.GatewayInput) {
+    private func pass(_ input: VoiceLink.GatewayInput) {
         let now = ControlLoop.now
         switch input {
         case .connect(let hint): run(gateway.audioRequested(.connect(hint: hint), at: now))
@@ -109,7 +109,7 @@ extension HeadsetSession: LinkContender {
         }
     }
 
-    private func tell(_ report: VoiceLink.Report) {
+    private func send(_ report: VoiceLink.Report) {
         switch report {
         case .opened(let codec), .openedByHeadset(let codec): logger.info("\(address): audio link open, \(codec)")
         case .failed, .closed: break
@@ -146,9 +146,9 @@ extension HeadsetSession: LinkContender {
         opening = Task { @ControlPlane in
             do throws(AudioLinkError) {
                 guard !Task.isCancelled else { throw .cancelled }
-                took(.success(try await work()))
+                setUpEnded(.success(try await work()))
             } catch {
-                took(.failure(error))
+                setUpEnded(.failure(error))
             }
         }
     }

@@ -21,7 +21,7 @@ package final class HeadsetSession {
         /// The call key was held.
         case buttonHeld
         /// The headset has said how it wants to receive calls.
-        case wishesChanged
+        case audioPolicyChanged
         /// The state of its voice link has changed.
         case link(VoiceLink.Report)
         /// The headset does not answer, and the controller still holds its earlier voice link.
@@ -136,19 +136,19 @@ package final class HeadsetSession {
     }
 
     package func setSpeakerVolume(_ volume: Int) {
-        tell(HeadsetVolumes(speaker: volume))
+        send(HeadsetVolumes(speaker: volume))
         onEvent?(.changed)
     }
 
     package func setMicrophoneVolume(_ volume: Int) {
-        tell(HeadsetVolumes(microphone: volume))
+        send(HeadsetVolumes(microphone: volume))
         onEvent?(.changed)
     }
 
     /// Restores the volumes of earlier connections; the headset receives them unless it sets its own first.
-    package func restore(_ remembered: HeadsetVolumes) { tell(remembered) }
+    package func restore(_ remembered: HeadsetVolumes) { send(remembered) }
 
-    private func tell(_ new: HeadsetVolumes) {
+    private func send(_ new: HeadsetVolumes) {
         if let volume = new.speaker {
             volumes.speaker = min(volume, speakerCeiling)
             run(gateway.setSpeakerVolume(volume))
@@ -220,7 +220,7 @@ package final class HeadsetSession {
             offered?.reject()
             offered = nil
         case .setDeadline(let deadline): setDeadline(deadline)
-        case .event(let event): heard(event)
+        case .event(let event): handle(event)
         case .closeConnection(let reason):
             disconnecting(reason.advice)
             end(reason.rawValue)
@@ -228,7 +228,7 @@ package final class HeadsetSession {
         }
     }
 
-    private func heard(_ event: AudioGateway.Event) {
+    private func handle(_ event: AudioGateway.Event) {
         switch event {
         case .established(let negotiated):
             isEstablished = true
@@ -242,7 +242,7 @@ package final class HeadsetSession {
             let old = volumes.microphone
             volumes.microphone = value
             if old != value { onEvent?(.microphoneVolume(old, value)) }
-        case .battery(let report): charge.take(report)
+        case .battery(let report): charge.received(report)
         case .codecs(let offered):
             theirs = offered
             codecs = common()
@@ -259,7 +259,7 @@ package final class HeadsetSession {
             guard audioPolicy != policy else { return }
             audioPolicy = policy
             logger.notice("\(address): preferences for calls: \(policy.text)")
-            onEvent?(.wishesChanged)
+            onEvent?(.audioPolicyChanged)
         case .ownNoiseReduction:
             logger.info("\(address): does its own echo cancelling and noise reduction")
             graph.setOwnVoiceProcessing(true, ofLink: address)

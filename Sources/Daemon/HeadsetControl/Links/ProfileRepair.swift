@@ -74,7 +74,7 @@ package struct ProfileRepair: Sendable {
         /// Attempts that did not count because another program made one at the same time.
         var postponed = 0
         var failure: DeviceCallError?
-        var isTold = false
+        var isReported = false
         var notBefore: Instant
 
         var isMissing: Bool { presence == .down && !isLetGo }
@@ -89,7 +89,7 @@ package struct ProfileRepair: Sendable {
 
     package static let attempts = 2
     /// How often an attempt of another program excuses a failure before the failure counts.
-    package static let patience = 3
+    package static let maximumPostponements = 3
 
     package var delays: Delays
     private var state = State.away
@@ -110,7 +110,7 @@ package struct ProfileRepair: Sendable {
         guard let facts else { return leave() }
         if case .away = state { state = .settling(now.advanced(by: delays.check)) }
         var actions: [Action] = []
-        for item in items where item.isTold && !facts.contains(where: { $0.service == item.service }) {
+        for item in items where item.isReported && !facts.contains(where: { $0.service == item.service }) {
             actions.append(.over(item.service))
         }
         let old = items
@@ -121,9 +121,9 @@ package struct ProfileRepair: Sendable {
                 ?? Item(service: fact.service, notBefore: isWatching ? now.advanced(by: delays.check) : now)
             if fact.presence == .up, item.presence != .up {
                 quietUntil = now.advanced(by: delays.quiet)
-                if item.isTold { actions.append(.over(fact.service)) }
+                if item.isReported { actions.append(.over(fact.service)) }
                 if item.attempts > 0 { actions.append(.repaired(fact.service)) }
-                item.isTold = false
+                item.isReported = false
                 item.isLetGo = true
             }
             item.presence = fact.presence
@@ -149,7 +149,7 @@ package struct ProfileRepair: Sendable {
         case .done: items[index].failure = nil
         case .inProgress:
             items[index].failure = .inProgress
-            if items[index].postponed < Self.patience {
+            if items[index].postponed < Self.maximumPostponements {
                 items[index].postponed += 1
                 items[index].attempts -= 1
             }
@@ -180,8 +180,8 @@ package struct ProfileRepair: Sendable {
 
     private mutating func endAll() -> [Action] {
         var actions: [Action] = []
-        for index in items.indices where items[index].isTold {
-            items[index].isTold = false
+        for index in items.indices where items[index].isReported {
+            items[index].isReported = false
             actions.append(.over(items[index].service))
         }
         return actions
@@ -204,12 +204,12 @@ package struct ProfileRepair: Sendable {
         var actions: [Action] = []
         var next: Instant?
         for index in items.indices where items[index].isMissing && items[index].attempts >= Self.attempts {
-            guard !items[index].isTold else { continue }
+            guard !items[index].isReported else { continue }
             guard now >= items[index].notBefore else {
                 next = min(next ?? items[index].notBefore, items[index].notBefore)
                 continue
             }
-            items[index].isTold = true
+            items[index].isReported = true
             actions.append(.missing(items[index].service, items[index].failure))
         }
         var chosen: Int?

@@ -39,8 +39,8 @@ package final class VoiceProfiles {
         headsets.servesHeadsetProfile = configuration.headsetProfile
         serve(handsFree, .handsFree)
         serve(headset, .headset)
-        handsFree.onState = { [weak self] state in self?.take(handsFree: state) }
-        headset.onState = { [weak self] state in self?.take(headset: state) }
+        handsFree.onState = { [weak self] state in self?.handsFreeChanged(state) }
+        headset.onState = { [weak self] state in self?.headsetChanged(state) }
     }
 
     private func serve(_ registration: ProfileRegistration, _ profile: AudioGatewayConfiguration.Profile) {
@@ -94,7 +94,7 @@ package final class VoiceProfiles {
         await headset.stop()
     }
 
-    private func take(handsFree state: ProfileRegistration.State) {
+    private func handsFreeChanged(_ state: ProfileRegistration.State) {
         switch state {
         case .stopped: problems.end("profile")
         case .waitingForService: break
@@ -107,7 +107,7 @@ package final class VoiceProfiles {
         changes.send()
     }
 
-    private func take(headset state: ProfileRegistration.State) {
+    private func headsetChanged(_ state: ProfileRegistration.State) {
         switch state {
         case .stopped, .registered: problems.end("headsetProfile")
         case .waitingForService: break

@@ -36,7 +36,7 @@ package final class MediaPeace: MakingRoom {
 
     private let players: MusicPlayers
     private let command: MediaCommand
-    private let patience: Duration
+    private let foreignStreamTimeout: Duration
     private let logger: Logger
     private var machine: MusicSuspension
     private var timer: Timer?
@@ -46,17 +46,17 @@ package final class MediaPeace: MakingRoom {
 
     /// - Parameters:
     ///   - delay: from the end of the last call until the music is restored.
-    ///   - patience: how long to wait for a foreign stream to end.
+    ///   - foreignStreamTimeout: how long to wait for a foreign stream to end.
     package init(
         players: MusicPlayers, command: MediaCommand, music: MusicControl, calls: CallDirectory,
-        admission: LinkAdmission, router: any RouteDeciding, delay: Duration, patience: Duration, logger: Logger
+        admission: LinkAdmission, router: any RouteDeciding, delay: Duration, foreignStreamTimeout: Duration, logger: Logger
     ) {
         isPlaying = { [weak music] address in music?.isPlaying(address) ?? false }
         ownMusic = music.links
         self.calls = calls
         self.players = players
         self.command = command
-        self.patience = patience
+        self.foreignStreamTimeout = foreignStreamTimeout
         self.logger = logger
         machine = MusicSuspension(delay: delay)
         calls.changes.subscribe(self) { peace, _ in peace.callsChanged() }
@@ -121,7 +121,7 @@ package final class MediaPeace: MakingRoom {
         cancel(address)
         perform(machine.linkOpening(address, hasCalls: hasCalls, at: ControlLoop.now))
         guard isPlaying(address), !coping.contains(address) else { return false }
-        waits[address] = Wait(ready: ready, end: ControlLoop.now.advanced(by: patience))
+        waits[address] = Wait(ready: ready, end: ControlLoop.now.advanced(by: foreignStreamTimeout))
         lookLater(address)
         return true
     }

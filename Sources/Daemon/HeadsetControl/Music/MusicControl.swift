@@ -52,7 +52,7 @@ package final class MusicControl {
         links.routing.subscribe { [weak router] event in router?.handle(event) }
         links.changes.subscribe(self) { $0.streamChanged($1) }
         links.failures.subscribe(self) { $0.noteSilence($1.0, $1.1) }
-        source.onEvent = { [weak self] event in self?.take(event) }
+        source.onEvent = { [weak self] event in self?.handle(event) }
     }
 
     // MARK: State
@@ -90,7 +90,7 @@ package final class MusicControl {
         source.setPlaying(links.isAnyStreaming)
     }
 
-    private func take(_ event: MediaSource.Event) {
+    private func handle(_ event: MediaSource.Event) {
         switch event {
         case .registered:
             problems.end(Self.problem(.endpoint))

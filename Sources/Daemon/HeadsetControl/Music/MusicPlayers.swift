@@ -181,13 +181,13 @@ package final class MusicPlayers {
     private func changed(_ name: String, _ signal: BusSignal) {
         guard signal.arguments.count == 3, players[name]?.owner == signal.sender else { return }
         if let status = signal.arguments[1]["PlaybackStatus"]?.stringValue {
-            take(status, of: name)
+            statusChanged(status, of: name)
         } else if signal.arguments[2].stringsValue?.contains("PlaybackStatus") == true {
             readStatus(of: name, signal.sender) {}
         }
     }
 
-    private func take(_ status: String, of name: String) {
+    private func statusChanged(_ status: String, of name: String) {
         players[name]?.status = status
         switch players[name]?.part {
         case .asked:
@@ -210,7 +210,7 @@ package final class MusicPlayers {
             switch result {
             case .success(let values):
                 guard let status = values.first?.unwrapped.stringValue else { return }
-                take(status, of: name)
+                statusChanged(status, of: name)
                 then()
             case .failure(let error) where error.hasName(BusError.Name.accessDenied):
                 refused("be queried", name, error)

@@ -49,7 +49,7 @@ package final class PairingControl {
     private var reported: [BluetoothAddress: Found] = [:]
     private var isFollowing = false
     private var isOpening = false
-    private var told = PairingState.closed
+    private var reportedState = PairingState.closed
 
     package init(
         bus: BusConnection, registry: DeviceRegistry, calls: CallDirectory, light: PairingLight, logger: Logger
@@ -286,9 +286,9 @@ package final class PairingControl {
             case .finished(let result): events.send(.finished(result))
             }
         }
-        guard window.state != told else { return }
-        told = window.state
-        light.show(told)
+        guard window.state != reportedState else { return }
+        reportedState = window.state
+        light.show(reportedState)
         events.send(.stateChanged)
     }
 

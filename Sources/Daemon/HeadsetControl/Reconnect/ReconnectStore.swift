@@ -29,7 +29,7 @@ package struct ReconnectStore: Sendable {
         guard descriptor >= 0 else { return "" }
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: 64)
-        let count = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+        let count = bytes.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
         guard count > 0 else { return "" }
         return String(decoding: bytes[..<count].prefix { $0 > 0x20 }, as: UTF8.self)
     }

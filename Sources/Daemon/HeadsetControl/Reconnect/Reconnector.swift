@@ -38,7 +38,7 @@ package final class Reconnector {
     private var isFollowing = false
     private var isStopped = false
     /// Controllers whose disconnection reasons are unavailable, already logged.
-    private var unheard: Set<String> = []
+    private var withoutReasons: Set<String> = []
 
     /// - Parameters:
     ///   - store: nil saves nothing.
@@ -66,10 +66,10 @@ package final class Reconnector {
         }
         registry.events.subscribe(self) { reconnector, _ in reconnector.follow() }
         observer.changes.subscribe(self) { $0.follow() }
-        observer.headsets.changes.subscribe(self) { $0.take($1) }
+        observer.headsets.changes.subscribe(self) { $0.handle($1) }
     }
 
-    private func take(_ change: HeadsetDirectory.Change) {
+    private func handle(_ change: HeadsetDirectory.Change) {
         switch change {
         case .dismissed(let address): dismissed(address)
         case .freed(let address): freed(address)
@@ -98,14 +98,14 @@ package final class Reconnector {
     package func adaptersChanged(_ adapters: [DeviceRegistry.Adapter]) {
         guard !isStopped, let ends else { return }
         let failures = ends.follow(adapters.filter(\.powered).map(\.controller))
-        for (controller, error) in failures.sorted(by: { $0.key < $1.key }) where !unheard.contains(controller) {
+        for (controller, error) in failures.sorted(by: { $0.key < $1.key }) where !withoutReasons.contains(controller) {
             logger.notice(
                 """
                 the reasons of disconnections are not available on \(controller): \(error); headsets that are \
                 switched off are paged as if they were lost
                 """)
         }
-        unheard = Set(failures.keys)
+        withoutReasons = Set(failures.keys)
     }
 
     /// A headset's radio link has ended, with the reason.
