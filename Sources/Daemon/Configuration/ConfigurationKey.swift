@@ -156,7 +156,7 @@ package enum ConfigurationSection: Equatable {
         case .hooks: Self.hookKeys
         case .buttons: Self.buttonKeys
         case .device(let kind): Self.deviceKeys(kind)
-        case .headset(let address): Self.headsetLevelKeys(address) + Self.headsetQuirkKeys(address)
+        case .headset(let address): Self.headsetVolumeKeys(address) + Self.headsetQuirkKeys(address)
         }
     }
 
@@ -275,7 +275,7 @@ package enum ConfigurationSection: Equatable {
                     }
                     configuration.operatorName = value
                 }),
-        ] + linkKeys + levelKeys + musicKeys + reconnectKeys
+        ] + linkKeys + volumeAndBatteryKeys + musicKeys + reconnectKeys
     }
 
     private static var audioKeys: [ConfigurationKey] {

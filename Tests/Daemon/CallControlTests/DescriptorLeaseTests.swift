@@ -6,7 +6,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite @ControlPlane struct HeldDescriptorTests {
+@Suite @ControlPlane struct DescriptorLeaseTests {
     /// Counts the releases of a lease.
     @ControlPlane private final class Counter {
         var releases = 0

@@ -3,7 +3,7 @@ package import BluetoothTypes
 
 // Volume and battery, for all headsets and for one.
 extension ConfigurationSection {
-    package static var levelKeys: [ConfigurationKey] {
+    package static var volumeAndBatteryKeys: [ConfigurationKey] {
         let sources = BoardBatterySource.allCases.map(\.rawValue).joined(separator: ", ")
         return [
             integer(
@@ -22,7 +22,7 @@ extension ConfigurationSection {
         ]
     }
 
-    package static func headsetLevelKeys(_ address: BluetoothAddress) -> [ConfigurationKey] {
+    package static func headsetVolumeKeys(_ address: BluetoothAddress) -> [ConfigurationKey] {
         let accepted = "a whole number from 0 to 15; leave the key out for that of [bluetooth]"
         return [
             ConfigurationKey(

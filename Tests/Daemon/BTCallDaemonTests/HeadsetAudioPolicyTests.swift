@@ -13,7 +13,7 @@ import Testing
 
 extension DaemonTests {
     /// Requests of headsets about calls, and the delay before their audio link.
-    @Suite @ControlPlane struct HeadsetWishTests {
+    @Suite @ControlPlane struct HeadsetAudioPolicyTests {
         private let first = Choice("bluetooth:\(Box.first)") ?? .none
 
         private func connect(_ box: Box) async throws -> RawHeadset {
