@@ -19,7 +19,7 @@ package struct OpenMetricsReader {
         guard lines.popLast() == "", lines.popLast() == "# EOF" else {
             throw Failure(description: "no # EOF at the end")
         }
-        for line in lines { try take(line) }
+        for line in lines { try read(line) }
         for family in families {
             try require(family.help != nil, "\(family.name) has no HELP")
             try require(!family.samples.isEmpty, "\(family.name) has no samples")
@@ -40,9 +40,9 @@ package struct OpenMetricsReader {
         if !isSo { throw Failure(description: what) }
     }
 
-    private mutating func take(_ line: String) throws {
+    private mutating func read(_ line: String) throws {
         let words = line.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false).map { String($0) }
-        guard words.first == "#" else { return try takeSample(line) }
+        guard words.first == "#" else { return try readSample(line) }
         try require(words.count == 4, "no comments are allowed: \(line)")
         let (name, value) = (words[2], words[3])
         try require(Self.isName(name), "\(name) is no name")
@@ -65,7 +65,7 @@ package struct OpenMetricsReader {
         }
     }
 
-    private mutating func takeSample(_ line: String) throws {
+    private mutating func readSample(_ line: String) throws {
         guard var family = families.last else { throw Failure(description: "a sample without TYPE: \(line)") }
         var rest = Substring(line)
         let name = String(rest.prefix { $0 != "{" && $0 != " " })

@@ -104,14 +104,14 @@ package final class PCMClient: @unchecked Sendable {
             if received < 0 && errno == EAGAIN { return }
             guard received > 0 else { return close() }
             if received == MemoryLayout<btcall_pcm_answer>.size {
-                take(bytes.withUnsafeBytes { $0.loadUnaligned(as: btcall_pcm_answer.self) }, descriptors, count)
+                handle(bytes.withUnsafeBytes { $0.loadUnaligned(as: btcall_pcm_answer.self) }, descriptors, count)
             } else if received == MemoryLayout<btcall_pcm_message>.size {
                 messages.append(bytes.withUnsafeBytes { $0.loadUnaligned(as: btcall_pcm_message.self) })
             }
         }
     }
 
-    private func take(_ answer: btcall_pcm_answer, _ descriptors: [Int32], _ count: Int) {
+    private func handle(_ answer: btcall_pcm_answer, _ descriptors: [Int32], _ count: Int) {
         self.answer = answer
         guard count == 2 else { return }
         ring = PCMRing(

@@ -14,7 +14,7 @@ import TestSupport
 import Testing
 
 /// The settings that a program asks for, and the requests that it got.
-private final class Wishes: Sendable {
+private final class RequestedSettings: Sendable {
     private struct State {
         var change: @Sendable (inout AudioSettings) -> Void = { _ in }
         var asked: [DeviceChoice] = []
@@ -49,12 +49,12 @@ private final class Wishes: Sendable {
 
 extension DaemonTests {
     @Suite @ControlPlane struct AudioSettingsTests {
-        private let wishes = Wishes()
+        private let requested = RequestedSettings()
 
         private func configure(_ bridge: CallBridge) async throws -> AudioSessionConfiguration {
-            let wishes = wishes
+            let requested = requested
             return try await bridge.configureAudioSession { device, settings in
-                await wishes.configure(device, &settings)
+                await requested.configure(device, &settings)
             }
         }
 
@@ -82,25 +82,25 @@ extension DaemonTests {
                     #expect(try await box.bridge.session.openedAudio() == nil)
                     let registration = try await box.register()
                     let configuration = try await configure(box.bridge)
-                    wishes.set { $0.periodMilliseconds = 10 }
+                    requested.set { $0.periodMilliseconds = 10 }
                     let call = try await box.startCall(registration)
                     try await eventually("the earpiece is open") {
                         try await box.bridge.session.openedAudio()?.device == .earpiece
                     }
                     let opened = try #require(try await box.bridge.session.openedAudio())
                     #expect(opened.periodMilliseconds == 10 && opened.rate == 48_000)
-                    #expect(wishes.asked == [.earpiece])
-                    let given = try #require(wishes.seen.first)
+                    #expect(requested.asked == [.earpiece])
+                    let given = try #require(requested.seen.first)
                     #expect(given.periodMilliseconds == 20 && given.mode == .voice && given.override == .none)
                     #expect(given.directions == .playAndRecord && given.excluded.isEmpty && given.allowsBluetooth)
                     // Another period for the next device.
-                    wishes.set { $0.periodMilliseconds = 5 }
+                    requested.set { $0.periodMilliseconds = 5 }
                     try await box.bridge.audioDeviceManager.select(.speakerphone)
                     try await eventually("the loudspeaker is open") {
                         try await box.bridge.session.openedAudio()?.device == .speakerphone
                     }
                     #expect(try await box.bridge.session.openedAudio()?.periodMilliseconds == 5)
-                    #expect(wishes.seen.map(\.periodMilliseconds) == [20, 10])
+                    #expect(requested.seen.map(\.periodMilliseconds) == [20, 10])
                     // Without the program the configuration applies.
                     try await configuration.end()
                     try await box.bridge.audioDeviceManager.select(.earpiece)
@@ -108,7 +108,7 @@ extension DaemonTests {
                         try await box.bridge.session.openedAudio()?.device == .earpiece
                     }
                     #expect(try await box.bridge.session.openedAudio()?.periodMilliseconds == 20)
-                    #expect(wishes.asked.count == 2)
+                    #expect(requested.asked.count == 2)
                     try await registration.update(call, .ended)
                 })
         }
@@ -124,7 +124,7 @@ extension DaemonTests {
                     try await box.prefer(.none, default: .earpiece)
                     let registration = try await box.register()
                     let configuration = try await configure(box.bridge)
-                    wishes.set {
+                    requested.set {
                         $0.directions = .play
                         $0.mode = .media
                     }
@@ -134,7 +134,7 @@ extension DaemonTests {
                     try await registration.update(call, .ended)
                     try await eventually("it is closed") { cards.openSpeakers == 0 }
                     // The loudspeaker in place of the policy's choice.
-                    wishes.set {
+                    requested.set {
                         $0.directions = .playAndRecord
                         $0.mode = .voice
                         $0.override = .speakerphone
@@ -146,14 +146,14 @@ extension DaemonTests {
                     try await registration.update(call, .ended)
                     try await eventually("it is closed") { cards.openSpeakers == 0 }
                     // An excluded device is left alone, and the changes end with the program.
-                    wishes.set {
+                    requested.set {
                         $0.override = .none
                         $0.excluded = [.earpiece]
                         $0.allowsBluetooth = false
                     }
                     call = try await box.startCall(registration)
                     try await box.route(.speakerphone)
-                    #expect(wishes.seen.contains { $0.override == .speakerphone })
+                    #expect(requested.seen.contains { $0.override == .speakerphone })
                     try await configuration.end()
                     try await box.route(.earpiece)
                     try await registration.update(call, .ended)
@@ -169,19 +169,19 @@ extension DaemonTests {
                     try await box.prefer(.none)
                     let program = try await CallBridge(bus: .address("\(box.address)"))
                     _ = try await configure(program)
-                    wishes.isHolding = true
+                    requested.isHolding = true
                     let registration = try await box.register()
                     _ = try await box.startCall(registration)
                     try await box.playing("earpiece")
                     #expect(!box.log.containing("notice", "devices no longer wait for it").isEmpty)
-                    #expect(wishes.asked == [.earpiece])
+                    #expect(requested.asked == [.earpiece])
                     // If this device waited for the answer, it would wait forever.
                     try await box.bridge.audioDeviceManager.select(.speakerphone)
                     try await box.playing("speakerphone")
                     try await eventually("the program is asked again") {
-                        self.wishes.asked == [.earpiece, .speakerphone]
+                        self.requested.asked == [.earpiece, .speakerphone]
                     }
-                    wishes.isHolding = false
+                    requested.isHolding = false
                     // A program that was late once on a busy machine is asked again with the next device.
                     var next = DeviceChoice.earpiece
                     for _ in 1...5 where box.log.containing("configures the audio in time").isEmpty {
@@ -193,14 +193,14 @@ extension DaemonTests {
                     #expect(!box.log.containing("configures the audio in time").isEmpty)
                     try await box.bridge.audioDeviceManager.select(.earpiece)
                     try await box.playing("earpiece")
-                    let asked = wishes.asked.count
+                    let asked = requested.asked.count
                     // The program dies while a device waits for it.
-                    wishes.isHolding = true
+                    requested.isHolding = true
                     try await box.bridge.audioDeviceManager.select(.speakerphone)
-                    try await eventually("the application is asked") { self.wishes.asked.count > asked }
+                    try await eventually("the application is asked") { self.requested.asked.count > asked }
                     await program.close()
                     try await box.playing("speakerphone")
-                    wishes.isHolding = false
+                    requested.isHolding = false
                     // Another program can register now.
                     let other = try await configure(box.bridge)
                     let third = try await CallBridge(bus: .address("\(box.address)"))

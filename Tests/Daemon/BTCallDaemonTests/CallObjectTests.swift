@@ -27,7 +27,7 @@ private final class CallSignals {
     init(_ bus: BusConnection) async throws {
         subscriptions = [
             bus.subscribe(sender: BTCallName.bus, pathNamespace: BTCallPath.calls) { [weak self] signal in
-                self?.take(signal)
+                self?.received(signal)
             }
         ]
         // Every signal that the daemon sends after this reply is recorded.
@@ -36,7 +36,7 @@ private final class CallSignals {
 
     func close() { for subscription in subscriptions { subscription.cancel() } }
 
-    private func take(_ signal: BusSignal) {
+    private func received(_ signal: BusSignal) {
         note(signal)
         switch signal.member {
         case BTCallName.Calls.callAdded, BTCallName.Calls.incomingCall:

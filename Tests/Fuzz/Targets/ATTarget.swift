@@ -6,7 +6,7 @@ import Telephony
 enum ATTarget {
     static func run(_ input: [UInt8]) throws(BrokenRule) {
         let inputs = try read(input)
-        for case .line(let line) in inputs { try take(line) }
+        for case .line(let line) in inputs { try check(line) }
         try answer(input)
     }
 
@@ -54,7 +54,7 @@ enum ATTarget {
 
     // MARK: The parser
 
-    private static func take(_ line: [UInt8]) throws(BrokenRule) {
+    private static func check(_ line: [UInt8]) throws(BrokenRule) {
         let command: ATCommand
         do throws(ATSyntaxError) {
             command = try ATCommand(line: line)

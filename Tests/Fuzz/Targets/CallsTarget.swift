@@ -61,7 +61,7 @@ private struct CallsWorld {
         ]
         for index in 0..<2 {
             headsets.append(Headset(gateway: AudioGateway(configuration: gateway), view: HeadsetView(gateway)))
-            try take(headsets[index].gateway.start(at: now), of: index)
+            try perform(headsets[index].gateway.start(at: now), of: index)
             for line in lines { try say(Array(line.utf8) + [0x0D], to: index) }
             try require(headsets[index].gateway.isEstablished, "the headset is connected")
         }
@@ -75,7 +75,7 @@ private struct CallsWorld {
     mutating func say(_ bytes: [UInt8], to index: Int) throws(BrokenRule) {
         guard !bytes.isEmpty, headsets[index].gateway.isOpen else { return }
         headsets[index].view.say(bytes)
-        try take(headsets[index].gateway.bytesReceived(bytes, at: now), of: index)
+        try perform(headsets[index].gateway.bytesReceived(bytes, at: now), of: index)
     }
 
     mutating func step(_ kind: UInt8, _ steps: inout StepReader) throws(BrokenRule) {
@@ -83,7 +83,7 @@ private struct CallsWorld {
         switch kind & 0xFE {
         case 0x82:
             now = now.advanced(by: .milliseconds(Int(steps.byte()) * 20))
-            for index in headsets.indices { try take(headsets[index].gateway.deadlineReached(at: now), of: index) }
+            for index in headsets.indices { try perform(headsets[index].gateway.deadlineReached(at: now), of: index) }
         case 0x84:
             table.register(
                 CallProvider(name: name, capabilities: CallCapabilities(rawValue: UInt16(steps.byte()) ^ 0xFF)))
@@ -209,13 +209,13 @@ private struct CallsWorld {
         try checkTable()
         let snapshot = table.snapshot
         for index in headsets.indices {
-            try take(headsets[index].gateway.callsChanged(snapshot, at: now), of: index)
+            try perform(headsets[index].gateway.callsChanged(snapshot, at: now), of: index)
         }
         for (asker, outcome) in completed {
             guard let asker else { continue }
             let actions = headsets[asker.headset].gateway.requestCompleted(
                 asker.id, AudioGateway.RequestOutcome(outcome), at: now)
-            try take(actions, of: asker.headset)
+            try perform(actions, of: asker.headset)
         }
     }
 
@@ -234,7 +234,7 @@ private struct CallsWorld {
 
     // MARK: The headsets
 
-    private mutating func take(_ actions: [AudioGateway.Action], of index: Int) throws(BrokenRule) {
+    private mutating func perform(_ actions: [AudioGateway.Action], of index: Int) throws(BrokenRule) {
         var requests: [(CallRequest, GatewayRequestID)] = []
         for action in actions {
             switch action {

@@ -80,14 +80,14 @@ struct GatewayWorld {
         var parts: [AudioGateway.Action] = []
         for byte in bytes { parts += twin.bytesReceived(CollectionOfOne(byte), at: now) }
         try compare(whole, parts)
-        try take(whole)
+        try perform(whole)
     }
 
     /// Passes any other input to both gateways.
     mutating func both(_ input: (inout AudioGateway) -> [AudioGateway.Action]) throws(BrokenRule) {
         let first = input(&gateway)
         try compare(first, input(&twin))
-        try take(first)
+        try perform(first)
     }
 
     /// The second gateway may set more deadlines, one for each piece.
@@ -131,7 +131,7 @@ struct GatewayWorld {
 
     // MARK: Actions
 
-    private mutating func take(_ actions: [AudioGateway.Action]) throws(BrokenRule) {
+    private mutating func perform(_ actions: [AudioGateway.Action]) throws(BrokenRule) {
         try require(closeReason == nil || actions.isEmpty, "after the end nothing is said: \(actions)")
         for action in actions {
             try require(closeReason == nil, "after the end nothing is said: \(action)")

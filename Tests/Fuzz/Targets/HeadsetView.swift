@@ -120,11 +120,11 @@ struct HeadsetView {
         guard code == .ok, !isHeadsetProfile, case .line(let line) = input,
             let command = try? ATCommand(line: line), command.form == .set
         else { return }
-        do throws(ATSyntaxError) { try take(command) } catch { throw BrokenRule("OK for \(command)") }
+        do throws(ATSyntaxError) { try handle(command) } catch { throw BrokenRule("OK for \(command)") }
     }
 
     /// Updates the view with a command from the headset.
-    private mutating func take(_ command: ATCommand) throws(ATSyntaxError) {
+    private mutating func handle(_ command: ATCommand) throws(ATSyntaxError) {
         var parameters = command.parameters
         switch command.name {
         case "+BRSF": features = HandsFreeFeatures(rawValue: try parameters.mask())

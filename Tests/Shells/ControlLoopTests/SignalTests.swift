@@ -7,7 +7,7 @@ struct SignalTests {
     @ControlPlane
     private final class Listener {
         var heard: [Int] = []
-        func take(_ number: Int) { heard.append(number) }
+        func received(_ number: Int) { heard.append(number) }
     }
 
     @Test func `all subscribers are called, in the order in which they subscribed`() {
@@ -79,7 +79,7 @@ struct SignalTests {
         if let listener {
             signal.subscribe(listener) { listener, number in
                 calls += 1
-                listener.take(number)
+                listener.received(number)
             }
         }
         signal.send(1)
@@ -106,7 +106,7 @@ struct SignalTests {
     @Test func `a signal without a value has owners as well`() {
         let signal = Signal<Void>()
         let listener = Listener()
-        signal.subscribe(listener) { $0.take(7) }
+        signal.subscribe(listener) { $0.received(7) }
         signal.send()
         #expect(listener.heard == [7])
     }

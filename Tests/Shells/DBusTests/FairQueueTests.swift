@@ -87,7 +87,7 @@ import Testing
         var queue = queue(perSender: 20, total: 60)
         var accepted: [String: [Int]] = [:]
         var taken: [String: [Int]] = [:]
-        func take(_ most: Int, _ perSender: Int) {
+        func checkTurn(_ most: Int, _ perSender: Int) {
             var counts: [Substring: Int] = [:]
             for element in queue.takeTurn(most, perSender: perSender) {
                 let parts = element.split(separator: " ")
@@ -103,10 +103,10 @@ import Testing
                 accepted[sender, default: []].append(number)
             }
             if Int.random(in: 0..<3, using: &random) == 0 {
-                take(.random(in: 0...5, using: &random), .random(in: 1...3, using: &random))
+                checkTurn(.random(in: 0...5, using: &random), .random(in: 1...3, using: &random))
             }
         }
-        while !queue.isEmpty { take(7, 3) }
+        while !queue.isEmpty { checkTurn(7, 3) }
         #expect(taken == accepted)
     }
 }

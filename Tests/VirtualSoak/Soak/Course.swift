@@ -179,7 +179,7 @@ final class Course {
         await putSettingsBack()
         await sleep(max(0, end - 5 - seconds))
         await expectPeace()
-        let measurement = try await Measurement.take(box.client, stateDirectory: box.stateDirectory)
+        let measurement = try await Measurement.make(box.client, stateDirectory: box.stateDirectory)
         await sleep(max(0, end - seconds))
         return measurement
     }

@@ -35,7 +35,7 @@ struct Measurement: Sendable {
     ]
 
     @ControlPlane
-    static func take(_ bus: BusConnection, stateDirectory: String) async throws -> Measurement {
+    static func make(_ bus: BusConnection, stateDirectory: String) async throws -> Measurement {
         let reply = try await bus.call(
             "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.Debug.Stats", "GetStats")
         guard let statistics = reply.first?.vardictValue, let rules = statistics["MatchRules"]?.uint32Value,

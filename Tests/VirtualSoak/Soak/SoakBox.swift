@@ -109,7 +109,7 @@ final class SoakBox {
         bluez.onConnected = { [weak self] address, descriptor in
             guard let self, let headset = headsets.first(where: { $0.address == address }) else { return }
             // Fails only when descriptors are exhausted.
-            try? take(descriptor, headset)
+            try? accept(descriptor, headset)
         }
         await daemon.start()
     }
@@ -135,7 +135,7 @@ final class SoakBox {
         guard !bluez.isLinked(headset.address), bluez.isRunning, isPowered else { return false }
         outside.revive(headset.address)
         do {
-            try take(try await bluez.connect(headset.address), headset)
+            try accept(try await bluez.connect(headset.address), headset)
         } catch {
             return false
         }
@@ -146,7 +146,7 @@ final class SoakBox {
         return true
     }
 
-    private func take(_ descriptor: Int32, _ headset: Headset) throws {
+    private func accept(_ descriptor: Int32, _ headset: Headset) throws {
         headset.connection?.detach()
         let device = VirtualHeadset(
             .init(address: headset.address, name: headset.name, codecs: headset.codecs, battery: 70))

@@ -36,20 +36,20 @@ final class SoakProvider: CallProvider {
     func stop() { exchange.stop() }
 
     func performStart(_ call: Call.ID, number: String) async throws(ProviderRefusal) {
-        try await take()
+        try await decide()
         state.withLock { $0.dialled.append(call) }
     }
-    func performAnswer(_ call: Call.ID) async throws(ProviderRefusal) { try await take() }
+    func performAnswer(_ call: Call.ID) async throws(ProviderRefusal) { try await decide() }
     func performEnd(_ call: Call.ID, reason: String) async throws(ProviderRefusal) {}
-    func performSetHeld(_ call: Call.ID, _ held: Bool) async throws(ProviderRefusal) { try await take() }
-    func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal) { try await take() }
+    func performSetHeld(_ call: Call.ID, _ held: Bool) async throws(ProviderRefusal) { try await decide() }
+    func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal) { try await decide() }
 
     func audioReady(_ call: Call.ID, _ audio: CallAudio) async {
         exchange.play()
         exchange.start(audio) {}
     }
 
-    private func take() async throws(ProviderRefusal) {
+    private func decide() async throws(ProviderRefusal) {
         switch manner {
         case .willing: return
         case .refusing: throw .failed("not now")

@@ -116,12 +116,12 @@ final class Softphone {
             Glibc.close(descriptor)
             return false
         }
-        channel.onBytes = { [weak self] bytes in self?.take(bytes) }
+        channel.onBytes = { [weak self] bytes in self?.received(bytes) }
         self.channel = channel
         return true
     }
 
-    private func take(_ bytes: [UInt8]) {
+    private func received(_ bytes: [UInt8]) {
         reader.append(bytes)
         do {
             while let contents = try reader.next() {

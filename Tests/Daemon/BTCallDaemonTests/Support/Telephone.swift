@@ -52,33 +52,33 @@ final class Telephone: CallProvider {
         set { state.withLock { $0.manner = newValue } }
     }
 
-    func performStart(_ call: Call.ID, number: String) async throws(ProviderRefusal) { try await take(.start(number)) }
-    func performAnswer(_ call: Call.ID) async throws(ProviderRefusal) { try await take(.answer(call)) }
+    func performStart(_ call: Call.ID, number: String) async throws(ProviderRefusal) { try await perform(.start(number)) }
+    func performAnswer(_ call: Call.ID) async throws(ProviderRefusal) { try await perform(.answer(call)) }
     func performEnd(_ call: Call.ID, reason: String) async throws(ProviderRefusal) {
-        try await take(.end(call, reason))
+        try await perform(.end(call, reason))
     }
     func performSetHeld(_ call: Call.ID, _ held: Bool) async throws(ProviderRefusal) {
-        try await take(.held(call, held))
+        try await perform(.held(call, held))
     }
-    func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal) { try await take(.tones(tones)) }
+    func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal) { try await perform(.tones(tones)) }
 
     func performSetMuted(_ call: Call.ID, _ muted: Bool) async throws(ProviderRefusal) {
-        try await take(.muted(call, muted))
+        try await perform(.muted(call, muted))
     }
     func performSwap(hold: Call.ID, resume: Call.ID) async throws(ProviderRefusal) {
-        try await take(.swap(hold: hold, resume: resume))
+        try await perform(.swap(hold: hold, resume: resume))
     }
-    func performConference(_ calls: [Call.ID]) async throws(ProviderRefusal) { try await take(.conference(calls)) }
+    func performConference(_ calls: [Call.ID]) async throws(ProviderRefusal) { try await perform(.conference(calls)) }
     func performMediaChange(_ call: Call.ID, _ media: CallMedia, isCameraOn: Bool) async throws(ProviderRefusal) {
-        try await take(.media(call, media, camera: isCameraOn))
+        try await perform(.media(call, media, camera: isCameraOn))
     }
     func performStart(_ call: Call.ID, number: String, media: CallMedia) async throws(ProviderRefusal) {
         state.withLock { $0.asked.append(media) }
-        try await take(.start(number))
+        try await perform(.start(number))
     }
     func performAnswer(_ call: Call.ID, media: CallMedia) async throws(ProviderRefusal) {
         state.withLock { $0.asked.append(media) }
-        try await take(.answer(call))
+        try await perform(.answer(call))
     }
 
     func audioReady(_ call: Call.ID, _ audio: CallAudio) async {
@@ -92,7 +92,7 @@ final class Telephone: CallProvider {
 
     func released() async { state.withLock { $0.requests.append(.released) } }
 
-    private func take(_ request: Request) async throws(ProviderRefusal) {
+    private func perform(_ request: Request) async throws(ProviderRefusal) {
         state.withLock { $0.requests.append(request) }
         switch manner {
         case .willing: return

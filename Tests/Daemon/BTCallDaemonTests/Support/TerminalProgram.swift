@@ -167,11 +167,11 @@ final class ScreenImage {
     func write(_ bytes: some Sequence<UInt8>) {
         pending += bytes
         // An incomplete sequence waits for the rest.
-        while let taken = take() { pending.removeFirst(taken) }
+        while let length = handleNext() { pending.removeFirst(length) }
     }
 
     /// Handles the first character or sequence; returns its length in bytes, or nil when it is incomplete.
-    private func take() -> Int? {
+    private func handleNext() -> Int? {
         guard let first = pending.first else { return nil }
         if first == 0x1B {
             guard pending.count >= 2 else { return nil }
