@@ -42,7 +42,7 @@ actor Intercom: CallProvider {
             case .callStateChanged(call, let state, _): say("the call is \(state)")
             case .routeChanged(let old, let new, let reason): say("route: \(old) -> \(new) (\(reason))")
             case .buttonPressed(let address, let button): say("button \(button) of \(address)")
-            case .callRemoved(call, let reason): return say("the call is over: \(reason ?? "unknown")")
+            case .callRemoved(call, let reason): return say("the call has ended: \(reason ?? "unknown")")
             case .daemonVanished: hasVanished = true
             default: break
             }

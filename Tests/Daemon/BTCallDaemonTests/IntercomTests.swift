@@ -33,7 +33,7 @@ extension DaemonTests {
                     #expect(try await intercom.status() == 0)
                     #expect(intercom.errors == "")
                     for line in [
-                        "answered", "the call is active", "hung up: localHangUp", "the call is over: localHangUp",
+                        "answered", "the call is active", "hung up: localHangUp", "the call has ended: localHangUp",
                     ] { #expect(intercom.lines.contains(line), "\(intercom.output)") }
                     // The board may stand in until the headset's link is up.
                     let route = " -> bluetooth:\(Box.first) (callStarted)"
@@ -59,7 +59,7 @@ extension DaemonTests {
                 try await eventually("the intercom sees the new route") { intercom.lines.contains(change) }
                 intercom.terminate()
                 #expect(try await intercom.status() == 0)
-                #expect(intercom.lines.last == "the call is over: remoteHangUp", "\(intercom.output)")
+                #expect(intercom.lines.last == "the call has ended: remoteHangUp", "\(intercom.output)")
                 #expect(intercom.errors == "")
                 _ = ears
             }
@@ -95,7 +95,7 @@ extension DaemonTests {
                 try await eventually("the call is up") { intercom.lines.contains("the call is active") }
                 try await box.restartDaemon()
                 #expect(try await intercom.status() == 0)
-                #expect(intercom.lines.last?.hasPrefix("the call is over: ") ?? false, "\(intercom.output)")
+                #expect(intercom.lines.last?.hasPrefix("the call has ended: ") ?? false, "\(intercom.output)")
             }
         }
 
