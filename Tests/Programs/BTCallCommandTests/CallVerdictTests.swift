@@ -142,7 +142,7 @@ import Testing
         #expect(code == 1)
         #expect(
             capture.output.hasPrefix(
-                "fault: there is no btcalld to make a call with [call-daemon]\n  seen: btcalld is not"))
+                "fault: btcalld does not run [call-daemon]\n  seen: btcalld is not"))
         #expect(capture.output.hasSuffix("\nno call was made\n"))
     }
 

@@ -30,7 +30,7 @@ struct DoctorProvocation: Sendable, CustomStringConvertible {
 
     private static let adapter: [DoctorProvocation] = [
         .init("adapter-missing", .fault, "there is no Bluetooth adapter") { try $0.remove("/sys/class/bluetooth") },
-        .init("adapter-missing", .fault, "bluetoothd does not take the controller hci1") {
+        .init("adapter-missing", .fault, "bluetoothd does not use the controller hci1") {
             try $0.write("/sys/class/bluetooth/hci1/type", "")
         },
         .init("adapter-blocked", .fault, "hci0 is blocked by software") {
@@ -46,16 +46,16 @@ struct DoctorProvocation: Sendable, CustomStringConvertible {
         .init("adapters-several", .note, "there are 2 Bluetooth adapters: hci0, hci1") {
             $0.set("Powered", true, of: "org.bluez.Adapter1", at: "/org/bluez/hci1")
         },
-        .init("adapter-discoverable", .warning, "for as long as it is on") {
+        .init("adapter-discoverable", .warning, "as long as it is on") {
             $0.setAdapter("Discoverable", true)
             $0.setAdapter("DiscoverableTimeout", .uint32(0))
         },
-        .init("adapter-class", .note, "nothing in particular") { $0.setAdapter("Class", .uint32(0)) },
+        .init("adapter-class", .note, "has no class of device") { $0.setAdapter("Class", .uint32(0)) },
     ]
 
     private static let controller: [DoctorProvocation] = [
         .init("controller-classic", .fault, "hci0 has no BR/EDR") { $0.controllers[0].features[4] |= 0x20 },
-        .init("controller-voice-packets", .fault, "no room for packets of voice") {
+        .init("controller-voice-packets", .fault, "no buffers for voice packets") {
             $0.controllers[0].voicePackets = 0
         },
         .init("controller-wide-band", .warning, "cannot carry mSBC") { $0.controllers[0].features[2] &= 0xF7 },
@@ -128,7 +128,7 @@ struct DoctorProvocation: Sendable, CustomStringConvertible {
             fixture.bus.failure = "no such file"
         },
         .init("btcalld-missing", .fault, "btcalld does not run") { $0.stopDaemon() },
-        .init("btcalld-access", .fault, "btcalld cannot be asked") {
+        .init("btcalld-access", .fault, "btcalld cannot be reached") {
             $0.bus.btcall = .refused(DoctorProvocation.accessDenied)
         },
         .init("btcalld-activation", .warning, "does not know how to start btcalld") {
@@ -156,7 +156,7 @@ struct DoctorProvocation: Sendable, CustomStringConvertible {
         .init("state-directory", .fault, "may not write") { try $0.setMode("/var/lib/btcall", 0o755) },
         .init("state-directory", .fault, "is full") { $0.space.freeBytes = 4096 },
         .init("state-directory", .fault, "read-only") { $0.space.isReadOnly = true },
-        .init("state-directory", .warning, "is not there") { try $0.remove("/var/lib/btcall") },
+        .init("state-directory", .warning, "does not exist") { try $0.remove("/var/lib/btcall") },
     ]
 
     private static let system: [DoctorProvocation] = [
@@ -210,7 +210,7 @@ struct DoctorProvocation: Sendable, CustomStringConvertible {
             try $0.remove("/etc/alsa/conf.d/60-btcall.conf")
             try $0.remove("/usr/lib/x86_64-linux-gnu/alsa-lib")
         },
-        .init("pcm-plugin", .warning, "alsa-lib is not told") { try $0.remove("/etc/alsa/conf.d/60-btcall.conf") },
+        .init("pcm-plugin", .warning, "alsa-lib does not know") { try $0.remove("/etc/alsa/conf.d/60-btcall.conf") },
         .init("pcm-plugin", .warning, "a PCM btcall that does not exist") {
             try $0.remove("/usr/lib/x86_64-linux-gnu/alsa-lib")
         },

@@ -25,27 +25,27 @@ struct CallCheck: Equatable, Sendable {
     }
 
     static let daemon = CallCheck(
-        "call-daemon", .fault, finds: "there is no btcalld that could carry a call",
-        remedy: "start it, and see why it has ended", command: "systemctl start btcalld; journalctl -u btcalld -n 20")
+        "call-daemon", .fault, finds: "btcalld does not run",
+        remedy: "start it, and find out why it ended", command: "systemctl start btcalld; journalctl -u btcalld -n 20")
     static let busy = CallCheck(
         "call-busy", .fault, finds: "another call is up: none was made beside it",
         remedy: "try again when it has ended", command: "btcall calls")
     static let refused = CallCheck(
-        "call-refused", .fault, finds: "btcalld did not let the call be made, or dropped it",
+        "call-refused", .fault, finds: "btcalld refused or dropped the call",
         remedy: "see what else btcalld and the machine lack", command: "btcall status; btcall doctor")
     static let device = CallCheck(
         "call-device", .fault, finds: "the device did not carry the call, or not to its end",
         remedy: "see why it is not used", command: "btcall why; btcall devices")
     static let link = CallCheck(
         "call-link", .fault, finds: "the voice link to the headset did not open",
-        remedy: "switch the headset off and on, and have it leave other telephones; see what its link was refused with",
+        remedy: "switch the headset off and on, and disconnect it from other telephones; see why its link was refused",
         command: "btcall doctor; journalctl -u btcalld -n 50")
     static let received = CallCheck(
-        "call-received", .fault, finds: "the link is open, and nothing comes in",
-        remedy: "the controller may send voice to its PCM pins: have it send voice to the host",
+        "call-received", .fault, finds: "the link is open, but no audio arrives",
+        remedy: "the controller may send voice to its PCM pins: make it send voice to the host",
         command: "btcall config bluetooth.scoRouting host")
     static let microphone = CallCheck(
-        "call-microphone", .fault, finds: "audio comes in, and the microphone is digitally silent, or muted",
+        "call-microphone", .fault, finds: "audio arrives, but the microphone is digitally silent or muted",
         remedy: "look for a switch on the device, and for the capture control of a sound card",
         command: "btcall mic; amixer")
     static let losses = CallCheck(

@@ -37,7 +37,7 @@ struct CallVerdict: Sendable {
     private static func findings(_ outcome: CallOutcome) -> [DoctorFinding] {
         switch outcome {
         case .noDaemon(let message):
-            [CallCheck.daemon.finding("there is no btcalld to make a call with", seen: message)]
+            [CallCheck.daemon.finding("btcalld does not run", seen: message)]
         case .busy(let calls):
             [CallCheck.busy.finding("another call is up", seen: calls.joined(separator: "; "))]
         case .unavailable(let device, let message):
@@ -58,7 +58,7 @@ struct CallVerdict: Sendable {
             let isHeadset = link.codec != nil
             return findings + [
                 CallCheck.received.finding(
-                    "nothing comes from \(link.device)", seen: "received in the call: \(packets)",
+                    "no audio arrives from \(link.device)", seen: "received in the call: \(packets)",
                     remedy: isHeadset ? nil : "see what btcalld says of its sound card",
                     command: isHeadset ? nil : "journalctl -u btcalld -n 50")
             ]
@@ -101,7 +101,7 @@ struct CallVerdict: Sendable {
     private static func microphone(_ call: CallMeasurement, of link: CallLink, seen: String) -> DoctorFinding? {
         if call.isMuted {
             return CallCheck.microphone.finding(
-                "the microphone is muted", seen: "Muted of btcalld", remedy: "take that back, and try again",
+                "the microphone is muted", seen: "Muted of btcalld", remedy: "unmute it, and try again",
                 command: "btcall mute off")
         }
         guard call.microphone.level == nil else { return nil }

@@ -3,7 +3,7 @@ import DBus
 /// Checks whether there is a Bluetooth adapter that is on.
 let adapterChecks = [
     DoctorCheck(
-        "adapter-missing", .fault, finds: "the kernel has no Bluetooth controller, or bluetoothd does not take it",
+        "adapter-missing", .fault, finds: "the kernel has no Bluetooth controller, or bluetoothd does not use it",
         remedy: "plug an adapter in; on a board, see why its driver or its firmware is not loaded",
         command: "dmesg | grep -i bluetooth"
     ) { system in
@@ -18,16 +18,16 @@ let adapterChecks = [
         return DoctorCheck.Outcome(
             names.filter { name in !system.adapters.contains { $0.controller == name } }.map {
                 DoctorEvidence(
-                    "bluetoothd does not take the controller \($0)",
-                    seen: "/sys/class/bluetooth/\($0) is there, /org/bluez/\($0) is not",
+                    "bluetoothd does not use the controller \($0)",
+                    seen: "/sys/class/bluetooth/\($0) exists, /org/bluez/\($0) does not",
                     remedy:
-                        "its set-up may have failed, or bluetoothd is told to leave it alone (--index): read both logs",
+                        "its set-up may have failed, or bluetoothd runs with --index for another one: read both logs",
                     command: "journalctl -b -u bluetooth; dmesg | grep \($0)")
             })
     },
     DoctorCheck(
         "adapter-blocked", .fault, finds: "rfkill blocks Bluetooth, by software or by a switch",
-        remedy: "take the block off; one by hardware is a switch or a key of the machine",
+        remedy: "remove the block; for hardware use the switch or key of the machine",
         command: "rfkill unblock bluetooth"
     ) { system in
         let switches = system.entries("/sys/class/rfkill").map { "/sys/class/rfkill/\($0)" }
@@ -71,7 +71,7 @@ let adapterChecks = [
         ])
     },
     DoctorCheck(
-        "adapter-discoverable", .warning, finds: "the adapter shows itself to everybody, without end",
+        "adapter-discoverable", .warning, finds: "the adapter is discoverable without a time limit",
         remedy: "switch it off after pairing; connected headsets and paired ones do not need it",
         command: "bluetoothctl discoverable off"
     ) { system in
@@ -81,13 +81,13 @@ let adapterChecks = [
                 let limit = $0.properties["DiscoverableTimeout"]?.uint32Value ?? 0
                 guard $0.flag("Discoverable") == true, limit == 0 else { return nil }
                 return DoctorEvidence(
-                    "the adapter \($0.controller) can be found by everybody, for as long as it is on",
+                    "the adapter \($0.controller) is discoverable as long as it is on",
                     seen: "Discoverable of \($0.path) is true, DiscoverableTimeout is 0")
             })
     },
     DoctorCheck(
         "adapter-class", .note,
-        finds: "the adapter gives itself no class of device, so that some headsets do not list it",
+        finds: "the adapter has no class of device, so that some headsets do not list it",
         remedy:
             "set Class = 0x6c0104 (a computer with audio and telephony) in /etc/bluetooth/main.conf",
         command: "bluetoothctl show"
@@ -98,7 +98,7 @@ let adapterChecks = [
             powered.compactMap {
                 guard let bits = $0.properties["Class"]?.uint32Value, bits & 0x1F00 == 0 else { return nil }
                 return DoctorEvidence(
-                    "the adapter \($0.controller) says of itself that it is nothing in particular",
+                    "the adapter \($0.controller) has no class of device",
                     seen: "Class of \($0.path) is \(hexadecimal(UInt64(bits), digits: 6))")
             })
     },

@@ -27,7 +27,7 @@ let bluetoothdChecks = [
         }
     },
     DoctorCheck(
-        "bluetoothd-version", .warning, finds: "this version of bluetoothd is known for a fault that concerns headsets",
+        "bluetoothd-version", .warning, finds: "this version of bluetoothd has a known fault with headsets",
         remedy: "update the package bluez", command: "bluetoothctl --version"
     ) { system in
         guard let version = system.bluetoothdVersion else { return .skipped("the program bluetoothd is not found") }
@@ -39,7 +39,7 @@ let bluetoothdChecks = [
     DoctorCheck(
         "profile-owner", .fault,
         finds: "another program (PipeWire, PulseAudio, oFono, BlueALSA) has the Hands-Free or Headset Profile",
-        remedy: "stop it, or have it leave these profiles alone: one program on a machine can have them"
+        remedy: "stop it, or configure it without these profiles: only one program can have them"
     ) { system in
         guard !system.adapters.isEmpty else { return .skipped("bluetoothd has no adapter") }
         let uuids = Set(system.adapters.flatMap(\.uuids))
@@ -55,8 +55,8 @@ let bluetoothdChecks = [
         return DoctorCheck.Outcome(evidence)
     },
     DoctorCheck(
-        "modem-manager", .warning, finds: "ModemManager tries out the serial port that the Bluetooth controller is on",
-        remedy: "have it leave the port alone: ENV{ID_MM_DEVICE_IGNORE}=\"1\" in a udev rule, or stop it",
+        "modem-manager", .warning, finds: "ModemManager probes the serial port of the Bluetooth controller",
+        remedy: "exclude the port: ENV{ID_MM_DEVICE_IGNORE}=\"1\" in a udev rule, or stop it",
         command: "systemctl disable --now ModemManager"
     ) { system in
         let ports = system.controllerNames.compactMap { name -> (String, String)? in
@@ -92,11 +92,11 @@ private struct Rival {
     static let all = [
         Rival(
             processes: ["wireplumber", "pipewire", "pipewire-media-"],
-            remedy: "take the headset roles out of WirePlumber: bluez5.roles = [ a2dp_sink a2dp_source ], or stop it",
+            remedy: "remove the headset roles from WirePlumber: bluez5.roles = [ a2dp_sink a2dp_source ], or stop it",
             command: "systemctl --user disable --now wireplumber pipewire"),
         Rival(
             processes: ["pulseaudio"],
-            remedy: "start its module with headset=none, take module-bluetooth-discover out, or stop PulseAudio",
+            remedy: "start its module with headset=none, remove module-bluetooth-discover, or stop PulseAudio",
             command: "systemctl --user disable --now pulseaudio.socket pulseaudio.service"),
         Rival(
             processes: ["ofonod"],

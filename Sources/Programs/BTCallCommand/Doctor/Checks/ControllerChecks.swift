@@ -16,14 +16,14 @@ let controllerChecks = [
         }
     },
     DoctorCheck(
-        "controller-voice-packets", .fault, finds: "the controller takes no packets of voice from the host",
-        remedy: "its driver or firmware leaves voice out: look for a newer one, or use another controller",
+        "controller-voice-packets", .fault, finds: "the controller accepts no voice packets from the host",
+        remedy: "its driver or firmware lacks voice: look for a newer one, or use another controller",
         command: "hciconfig -a"
     ) { system in
         system.eachController { controller in
             guard controller.isUp, controller.voicePacketBytes == 0 || controller.voicePackets == 0 else { return nil }
             return DoctorEvidence(
-                "\(controller.name) has no room for packets of voice",
+                "\(controller.name) has no buffers for voice packets",
                 seen: "SCO MTU \(controller.voicePacketBytes):\(controller.voicePackets) (HCIGETDEVINFO)")
         }
     },
@@ -40,8 +40,8 @@ let controllerChecks = [
     },
     DoctorCheck(
         "controller-esco", .warning,
-        finds: "the controller has no eSCO: nothing is sent again when it was lost, and some headsets refuse",
-        remedy: "use another controller; copies of CSR's are known for it"
+        finds: "the controller has no eSCO: lost packets are not repeated, and some headsets refuse the link",
+        remedy: "use another controller; copies of CSR controllers often lack it"
     ) { system in
         system.eachController { controller in
             guard controller.hasFeatures, !controller.hasExtendedLinks else { return nil }
@@ -50,7 +50,7 @@ let controllerChecks = [
     },
     DoctorCheck(
         "voice-not-to-host", .fault,
-        finds: "voice goes out and none has ever come in: the controller sends it to PCM pins",
+        finds: "voice goes out and none has ever come in: the controller sends it to its PCM pins",
         remedy: "have the controller send voice to the host",
         command: "btcall config bluetooth.scoRouting host"
     ) { system in
@@ -90,7 +90,7 @@ let controllerChecks = [
     },
     DoctorCheck(
         "usb-voice-settings", .fault, finds: "the USB adapter has no alternate setting that carries voice",
-        remedy: "use another adapter, and not through a hub that leaves isochronous transfers out", command: "lsusb -v"
+        remedy: "use another adapter, and no hub without isochronous transfers", command: "lsusb -v"
     ) { system in
         system.eachUSBAdapter { name, path in
             guard let bytes = system.bytes("\(path)/../descriptors"), !bytes.isEmpty else { return nil }
@@ -114,7 +114,7 @@ let controllerChecks = [
         }
     },
     DoctorCheck(
-        "usb-autosuspend", .warning, finds: "the kernel may switch the USB adapter off while nothing is sent",
+        "usb-autosuspend", .warning, finds: "the kernel may switch the USB adapter off while it is idle",
         remedy: "keep it on: options btusb enable_autosuspend=0 in /etc/modprobe.d, or a udev rule",
         command: "echo on > /sys/bus/usb/devices/DEVICE/power/control"
     ) { system in
@@ -124,7 +124,7 @@ let controllerChecks = [
             let parameter = "/sys/module/btusb/parameters/enable_autosuspend"
             let value = system.text(parameter).map { ", \(parameter) is \($0)" } ?? ""
             return DoctorEvidence(
-                "\(name) may be suspended by itself", seen: "\(control) is auto\(value)",
+                "\(name) may be suspended by the kernel", seen: "\(control) is auto\(value)",
                 command: "echo on > \(control)")
         }
     },

@@ -14,7 +14,7 @@ let daemonChecks = [
         return .found([DoctorEvidence("the bus (\(system.bus.name)) cannot be reached", seen: failure)])
     },
     DoctorCheck(
-        "btcalld-missing", .fault, finds: "btcalld is not on the bus", remedy: "start it, and see why it has ended",
+        "btcalld-missing", .fault, finds: "btcalld is not on the bus", remedy: "start it, and find out why it ended",
         command: "systemctl start btcalld; journalctl -u btcalld -n 20"
     ) { system in
         guard system.bus.failure == nil else { return .skipped("the bus cannot be reached") }
@@ -22,7 +22,7 @@ let daemonChecks = [
         return .found([DoctorEvidence("btcalld does not run", seen: "nobody has the bus name org.btcall")])
     },
     DoctorCheck(
-        "btcalld-access", .fault, finds: "btcalld does not answer, or the bus does not let you ask it",
+        "btcalld-access", .fault, finds: "btcalld does not answer, or the bus denies you access to it",
         remedy: "be root or a member of the group btcall, and have the policy in place",
         command: "usermod -aG btcall USER"
     ) { system in
@@ -31,7 +31,7 @@ let daemonChecks = [
         }
         return .found([
             DoctorEvidence(
-                "btcalld cannot be asked", seen: "GetManagedObjects of org.btcall: \(error)",
+                "btcalld cannot be reached", seen: "GetManagedObjects of org.btcall: \(error)",
                 remedy: error.hasName("org.freedesktop.DBus.Error.NoReply")
                     ? "it hangs: restart it and report this" : nil,
                 command: error.hasName("org.freedesktop.DBus.Error.NoReply") ? "systemctl restart btcalld" : nil)
@@ -39,8 +39,8 @@ let daemonChecks = [
     },
     DoctorCheck(
         "btcalld-activation", .warning,
-        finds: "btcalld does not run, and the bus cannot start it when somebody asks for it",
-        remedy: "install btcall again, which has the activation file and the unit",
+        finds: "btcalld does not run, and the bus cannot start it on demand",
+        remedy: "install btcall again: it contains the activation file and the unit",
         command: "ls /usr/share/dbus-1/system-services/org.btcall.service"
     ) { system in
         guard system.bus.failure == nil else { return .skipped("the bus cannot be reached") }
@@ -81,7 +81,7 @@ let daemonChecks = [
     DoctorCheck(
         "dbus-policy", .fault,
         finds: "the policy of the bus for btcalld is missing: nobody may own org.btcall, or talk to it",
-        remedy: "install btcall again, which has it, and have the bus read it",
+        remedy: "install btcall again: it contains the policy; then reload the bus",
         command: "apt-get install --reinstall btcall && systemctl reload dbus"
     ) { system in
         guard system.bus.name == "system" else { return .skipped("this is not the system's bus") }
@@ -90,7 +90,7 @@ let daemonChecks = [
         guard let last = there.last else {
             return .found([
                 DoctorEvidence(
-                    "the bus has no policy for org.btcall", seen: "neither \(places[0]) nor \(places[1]) is there")
+                    "the bus has no policy for org.btcall", seen: "neither \(places[0]) nor \(places[1]) exists")
             ])
         }
         // The later file takes precedence.
@@ -102,7 +102,7 @@ let daemonChecks = [
         return .ok
     },
     DoctorCheck(
-        "configuration", .fault, finds: "the configuration of btcalld is not understood",
+        "configuration", .fault, finds: "the configuration of btcalld is invalid",
         remedy: "correct the line; btcalld does not start otherwise",
         command: "btcalld --check /etc/btcall/btcalld.conf"
     ) { system in
@@ -129,7 +129,7 @@ let daemonChecks = [
         guard let status = system.status(path) else {
             return .found([
                 DoctorEvidence(
-                    "the state directory is not there", seen: "there is no \(path)", severity: .warning,
+                    "the state directory does not exist", seen: "there is no \(path)", severity: .warning,
                     command: "install -d -o btcall -g btcall \(path)")
             ])
         }

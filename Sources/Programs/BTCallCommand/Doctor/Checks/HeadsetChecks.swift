@@ -22,7 +22,7 @@ let headsetChecks = [
     },
     DoctorCheck(
         "headset-blocked", .warning, finds: "a paired headset is blocked: its connections are refused",
-        remedy: "take the block off", command: "bluetoothctl unblock ADDRESS"
+        remedy: "remove the block", command: "bluetoothctl unblock ADDRESS"
     ) { system in
         system.eachHeadset { headset in
             guard headset.flag("Blocked") == true else { return nil }
@@ -73,7 +73,7 @@ let headsetChecks = [
         }
     },
     DoctorCheck(
-        "headset-unresolved", .warning, finds: "a headset is connected and has not told its services",
+        "headset-unresolved", .warning, finds: "a connected headset has not reported its services",
         remedy: "switch it off and on; if that does not help, remove it and pair it again",
         command: "bluetoothctl info ADDRESS"
     ) { system in

@@ -3,7 +3,7 @@ import BluetoothTypes
 /// Checks for known faults of the kernel.
 let kernelChecks = [
     DoctorCheck(
-        "kernel-version", .warning, finds: "this version of the kernel is known for a fault that concerns headsets",
+        "kernel-version", .warning, finds: "this version of the kernel has a known fault with headsets",
         remedy: "update the kernel", command: "uname -r"
     ) { system in
         guard let version = system.kernel else { return .skipped("/proc/sys/kernel/osrelease cannot be read") }

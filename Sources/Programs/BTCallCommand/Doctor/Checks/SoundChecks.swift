@@ -82,7 +82,7 @@ let soundChecks = [
     DoctorCheck(
         "pcm-plugin", .warning,
         finds: "the ALSA PCM btcall is not installed, or only half: softphones do not find btcall:call",
-        remedy: "install btcall again, which brings it",
+        remedy: "install btcall again: it contains the PCM",
         command: "apt-get install --reinstall btcall"
     ) { system in
         let libraries = system.entries("/usr/lib").map { "/usr/lib/\($0)/alsa-lib" } + ["/usr/lib/alsa-lib"]
@@ -100,13 +100,13 @@ let soundChecks = [
         case (.some(let plugin), nil):
             return .found([
                 DoctorEvidence(
-                    "alsa-lib is not told of the PCM btcall", seen: "\(plugin) is there, 60-btcall.conf is not")
+                    "alsa-lib does not know the PCM btcall", seen: "\(plugin) exists, 60-btcall.conf does not")
             ])
         case (nil, .some(let file)):
             return .found([
                 DoctorEvidence(
                     "the configuration of alsa-lib names a PCM btcall that does not exist",
-                    seen: "\(file) is there, libasound_module_pcm_btcall.so is not")
+                    seen: "\(file) exists, libasound_module_pcm_btcall.so does not")
             ])
         }
     },
