@@ -11,7 +11,7 @@ extension BaresipFollower {
         while isConnected {
             do throws(NetstringReader.Problem) {
                 guard let contents = try reader.next() else { break }
-                take(contents, at: now, &actions)
+                handle(contents, at: now, &actions)
             } catch {
                 abandon("it sends something other than netstrings", at: now, &actions)
             }
@@ -26,7 +26,7 @@ extension BaresipFollower {
         }
     }
 
-    private mutating func take(_ contents: [UInt8], at now: Instant, _ actions: inout [Action]) {
+    private mutating func handle(_ contents: [UInt8], at now: Instant, _ actions: inout [Action]) {
         let value: JSON
         do throws(JSONError) {
             value = try JSON(reading: contents, rules: .lenient)
@@ -40,7 +40,7 @@ extension BaresipFollower {
         }
         switch BaresipMessage(value) {
         case nil: actions.append(.note(.odd("a message is neither an answer nor an event")))
-        case .event(let event): take(event, at: now, &actions)
+        case .event(let event): handle(event, at: now, &actions)
         case .response(let token, let isDone, let text):
             guard let token, var job = jobs.first, job.token == token else { return }
             job.token = nil
@@ -49,7 +49,7 @@ extension BaresipFollower {
         }
     }
 
-    private mutating func take(_ event: BaresipEvent, at now: Instant, _ actions: inout [Action]) {
+    private mutating func handle(_ event: BaresipEvent, at now: Instant, _ actions: inout [Action]) {
         note(event.account)
         switch event.kind {
         case nil, .toneBegan: return

@@ -57,7 +57,7 @@ extension BaresipFollower {
     // MARK: Commands
 
     mutating func add(_ work: Work, at now: Instant, _ actions: inout [Action]) {
-        let job = Job(work: work, deadline: now.advanced(by: Self.patience))
+        let job = Job(work: work, deadline: now.advanced(by: Self.answerTimeout))
         guard jobs.count < Self.mostWaiting else {
             return fail(job, .refused("\(jobs.count) commands wait for baresip"), &actions)
         }

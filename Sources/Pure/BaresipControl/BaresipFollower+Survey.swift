@@ -66,12 +66,12 @@ extension BaresipFollower {
         let line = survey.lines.removeFirst()
         jobs[0].work = .survey(survey)
         if let status = BaresipListing.status(text), status.peer == line.peer, position(id: status.id) == nil {
-            takeUp(line, status, survey.account, &actions)
+            adopt(line, status, survey.account, &actions)
         }
         surveyLine(&actions)
     }
 
-    private mutating func takeUp(
+    private mutating func adopt(
         _ line: BaresipListing.Line, _ status: BaresipListing.Status, _ account: String, _ actions: inout [Action]
     ) {
         let event = BaresipEvent(

@@ -148,7 +148,7 @@ package struct BaresipFollower: Sendable {
     ]
     /// Timeout for baresip to carry out a command, and to prove that it is baresip. Shorter than btcalld's timeout for
     /// providers (5 s), so that the reason reaches the caller.
-    package static let patience = Duration.seconds(4)
+    package static let answerTimeout = Duration.seconds(4)
     /// A connection that lasted this long was not taken away by a program that does the same.
     private static let steady = Duration.seconds(30)
     static let mostWaiting = 64
@@ -194,7 +194,7 @@ package struct BaresipFollower: Sendable {
         guard case .stopped = connection else { return [] }
         attempts = 0
         isAwaySaid = false
-        connection = .connecting(until: now.advanced(by: Self.patience))
+        connection = .connecting(until: now.advanced(by: Self.answerTimeout))
         return [.connect]
     }
 
@@ -214,7 +214,7 @@ package struct BaresipFollower: Sendable {
 
     package mutating func connected(at now: Instant) -> [Action] {
         guard case .connecting = connection else { return [] }
-        connection = .greeting(until: now.advanced(by: Self.patience))
+        connection = .greeting(until: now.advanced(by: Self.answerTimeout))
         reader = NetstringReader()
         hasSaidGoodbye = false
         var actions: [Action] = []
@@ -278,16 +278,16 @@ package struct BaresipFollower: Sendable {
         case .stopped, .following: break
         case .pausing(let until):
             if until <= now {
-                connection = .connecting(until: now.advanced(by: Self.patience))
+                connection = .connecting(until: now.advanced(by: Self.answerTimeout))
                 actions.append(.connect)
             }
         case .connecting(let until):
             if until <= now {
-                actions += disconnected("no connection within \(Self.patience)", at: now)
+                actions += disconnected("no connection within \(Self.answerTimeout)", at: now)
                 actions.append(.disconnect)
             }
         case .greeting(let until):
-            if until <= now { abandon("it does not answer within \(Self.patience)", at: now, &actions) }
+            if until <= now { abandon("it does not answer within \(Self.answerTimeout)", at: now, &actions) }
         }
         expire(at: now, &actions)
         return actions
@@ -304,7 +304,7 @@ package struct BaresipFollower: Sendable {
         let isFirstLate = jobs.first.map { $0.deadline <= now } ?? false
         let late = jobs.filter { $0.deadline <= now }
         jobs.removeAll { $0.deadline <= now }
-        for job in late { fail(job, .timedOut("baresip did not answer within \(Self.patience)"), &actions) }
+        for job in late { fail(job, .timedOut("baresip did not answer within \(Self.answerTimeout)"), &actions) }
         if isFirstLate { begin(&actions) }
     }
 }

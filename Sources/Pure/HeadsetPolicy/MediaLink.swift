@@ -35,7 +35,7 @@ package struct MediaLink: Sendable {
         case closing
         /// The stream of the route ended without a request; reported after a grace period, because a headset that is
         /// switched off ends it first.
-        case farewell(End, until: Instant)
+        case gracePeriod(End, until: Instant)
     }
 
     package enum End: Hashable, Sendable {
@@ -83,7 +83,7 @@ package struct MediaLink: Sendable {
     /// Playback of this length counts as accepted.
     package static let steadyTime = Duration.seconds(10)
     /// Grace period: the profile of a headset that goes away may outlive the stream this long.
-    package static let farewellTime = Duration.milliseconds(100)
+    package static let gracePeriod = Duration.milliseconds(100)
 
     /// Pause before playback beside the calls is retried on a headset that refused or ended it: 1, 2, 4, then 8 s. A headset
     /// that always does so wants silence, and may make each attempt audible as a click.
@@ -138,7 +138,7 @@ package struct MediaLink: Sendable {
     /// Ends every input: adds the deadline if it changed.
     private mutating func finish(_ actions: [Action]) -> [Action] {
         var times = [restsUntil].compactMap { $0 }
-        if case .farewell(_, let time) = request { times.append(time) }
+        if case .gracePeriod(_, let time) = request { times.append(time) }
         let next = times.min()
         guard next != deadline else { return actions }
         deadline = next
@@ -148,7 +148,7 @@ package struct MediaLink: Sendable {
     package mutating func deadlineReached(at now: Instant) -> [Action] {
         deadline = deadline.flatMap { $0 <= now ? nil : $0 }
         var actions: [Action] = []
-        if case .farewell(let end, let time) = request, time <= now {
+        if case .gracePeriod(let end, let time) = request, time <= now {
             request = .none
             actions.append(.report(.closed(end)))
         }
@@ -250,7 +250,7 @@ package struct MediaLink: Sendable {
         return finish([.streamsChanged] + step())
     }
 
-    /// Starts or stops playback beside the calls. The caller performs the step towards it with `takeStep`, when it can.
+    /// Starts or stops playback beside the calls. The caller performs the step towards it with `performStep`, when it can.
     ///
     /// - Returns: nil when nothing changes.
     package mutating func setOutputWanted(_ isWanted: Bool) -> [Action]? {
@@ -260,14 +260,14 @@ package struct MediaLink: Sendable {
         return finish(!isWanted && restsUntil == nil ? [.failureOver] : [])
     }
 
-    package mutating func takeStep() -> [Action] { finish(step()) }
+    package mutating func performStep() -> [Action] { finish(step()) }
 
     // MARK: The engine
 
     /// Hands the stream to the engine for playback beside the calls.
     ///
     /// - Returns: false when it is not allowed.
-    package mutating func takeForOutput(at now: Instant) -> Bool {
+    package mutating func beginOutput(at now: Instant) -> Bool {
         guard state == .held(isDead: false), mayPlay else { return false }
         state = .used(.output, isDead: false)
         playingSince = now
@@ -360,7 +360,7 @@ package struct MediaLink: Sendable {
         switch request {
         // Only one end is reported: the one that the policy requested.
         case .closing: break
-        case .none, .open, .farewell: request = .farewell(end, until: now.advanced(by: Self.farewellTime))
+        case .none, .open, .gracePeriod: request = .gracePeriod(end, until: now.advanced(by: Self.gracePeriod))
         }
         return [.noteLoss]
     }

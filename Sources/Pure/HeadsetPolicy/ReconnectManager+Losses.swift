@@ -7,7 +7,7 @@ extension ReconnectManager {
     package mutating func vanish(_ address: BluetoothAddress, _ now: Instant) -> [Action] {
         guard var record = records[address], record.isKnown else { return [] }
         var actions: [Action] = []
-        if record.memory.left != nil, let leftAt = record.leftAt, leftAt.advanced(by: Self.adapterPatience) >= now {
+        if record.memory.left != nil, let leftAt = record.leftAt, leftAt.advanced(by: Self.adapterTimeout) >= now {
             record.memory.left = nil
             actions.append(.keep)
         }
@@ -23,7 +23,7 @@ extension ReconnectManager {
         return actions
     }
 
-    package mutating func take(_ fact: Fact, _ now: Instant) -> [Action] {
+    package mutating func update(_ fact: Fact, _ now: Instant) -> [Action] {
         let address = fact.address
         var record = records[address] ?? Record()
         var actions: [Action] = []
@@ -116,19 +116,19 @@ extension ReconnectManager {
         record.failures = 0
         record.notBefore = now.advanced(by: settings.first)
         records[address] = record
-        if let left = wish(record, now) { return leave(address, left, now) }
+        if let left = intention(record, now) { return leave(address, left, now) }
         return countLoss(of: address, now) + waitAction(of: address)
     }
 
     /// Intention behind the end of a connection, as far as known; nil for none.
-    private func wish(_ record: Record, _ now: Instant) -> Left? {
-        func isRecent(_ time: Instant?, _ patience: Duration) -> Bool {
-            time.map { $0.advanced(by: patience) >= now } ?? false
+    private func intention(_ record: Record, _ now: Instant) -> Left? {
+        func isRecent(_ time: Instant?, _ limit: Duration) -> Bool {
+            time.map { $0.advanced(by: limit) >= now } ?? false
         }
-        if isRecent(record.freedAt, Self.linkPatience) { return nil }
+        if isRecent(record.freedAt, Self.linkTimeout) { return nil }
         // bluetoothd first requests the closing of the profiles and ends the link two seconds later.
-        if isRecent(record.dismissedAt, Self.linkPatience) { return .byHand }
-        guard let (reason, time) = record.reason, isRecent(time, Self.reasonPatience) else { return nil }
+        if isRecent(record.dismissedAt, Self.linkTimeout) { return .byHand }
+        guard let (reason, time) = record.reason, isRecent(time, Self.reasonTimeout) else { return nil }
         switch reason {
         case .local:
             // The kernel ends an unused link in our name. An intended disconnection on this machine is also reported to the
@@ -142,8 +142,8 @@ extension ReconnectManager {
     /// Judges the loss again, because its reason arrived later.
     package mutating func judgeAgain(_ address: BluetoothAddress, _ now: Instant) -> [Action] {
         guard let record = records[address], record.presence == .away, let lostAt = record.lostAt,
-            lostAt.advanced(by: Self.reasonPatience) >= now, record.memory.left != .byHand,
-            let left = wish(record, now), left != record.memory.left
+            lostAt.advanced(by: Self.reasonTimeout) >= now, record.memory.left != .byHand,
+            let left = intention(record, now), left != record.memory.left
         else { return [] }
         if record.memory.left == nil, left == .byHand { records[address]?.losses.removeAll { $0 == lostAt } }
         var actions = leave(address, left, now, isCounted: true)

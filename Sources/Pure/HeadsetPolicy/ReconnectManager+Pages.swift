@@ -51,7 +51,7 @@ extension ReconnectManager {
         switch record.presence {
         case .away, .up: false
         case .comingUp: true
-        case .linked: !record.hasBeenUp && record.linkedAt.advanced(by: Self.linkPatience) > now
+        case .linked: !record.hasBeenUp && record.linkedAt.advanced(by: Self.linkTimeout) > now
         }
     }
 
@@ -92,7 +92,7 @@ extension ReconnectManager {
             let turns = records.values.filter { isWanted($0) }.map(\.notBefore)
             // Limited wait for a set-up that does not end.
             let ends = records.values.filter { $0.presence == .linked && isNegotiating($0, now) }
-                .map { $0.linkedAt.advanced(by: Self.linkPatience) }
+                .map { $0.linkedAt.advanced(by: Self.linkTimeout) }
             if let turn = turns.min() { times.append(([turn, quietUntil] + ends).max() ?? turn) }
         }
         return times.min().map { max($0, now) }

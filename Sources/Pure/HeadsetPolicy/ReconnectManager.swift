@@ -127,11 +127,11 @@ package struct ReconnectManager: Sendable {
     /// Time for which a headset has to stay to leave quarantine.
     package static let stay = Duration.seconds(30)
     /// Time for which a radio link without profiles counts as being set up.
-    package static let linkPatience = Duration.seconds(10)
+    package static let linkTimeout = Duration.seconds(10)
     /// Maximum time between the end of a connection and the report of its reason.
-    package static let reasonPatience = Duration.seconds(5)
+    package static let reasonTimeout = Duration.seconds(5)
     /// If the adapter disappears this soon after a headset, it took the headset along: nobody disconnected it.
-    package static let adapterPatience = Duration.seconds(3)
+    package static let adapterTimeout = Duration.seconds(3)
 
     package enum State {
         case idle
@@ -212,7 +212,7 @@ package struct ReconnectManager: Sendable {
         for address in records.keys.sorted() where !facts.contains(where: { $0.address == address }) {
             actions += vanish(address, now)
         }
-        for fact in facts.sorted(by: { $0.address < $1.address }) { actions += take(fact, now) }
+        for fact in facts.sorted(by: { $0.address < $1.address }) { actions += update(fact, now) }
         return actions + settle(now)
     }
 

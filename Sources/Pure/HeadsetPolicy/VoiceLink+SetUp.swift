@@ -6,17 +6,17 @@ extension VoiceLink {
 
     /// Handles any data from the headset over its connection.
     package mutating func heard(at now: Instant) -> [Action] {
-        guard life != .alive else { return [] }
-        life = .alive
+        guard liveness != .alive else { return [] }
+        liveness = .alive
         guard case .waiting(.silence, let request) = state else { return [] }
         return finish(makeRoom(request, at: now))
     }
 
     /// Records that the open link received no packets for a while.
-    package mutating func fellSilent() { life = .silent }
+    package mutating func fellSilent() { liveness = .silent }
 
     /// Records that packets arrive again.
-    package mutating func resumed() { life = .alive }
+    package mutating func resumed() { liveness = .alive }
 
     /// Ends the connection: nothing is reported from now on.
     package mutating func sessionEnded(at now: Instant) -> [Action] {
@@ -29,7 +29,7 @@ extension VoiceLink {
             state = .over
             return finish([.close])
         case .abandoned(let setUp, _): state = .abandoned(setUp, .over)
-        case .closed, .agreeing, .closing, .farewell, .over: state = .over
+        case .closed, .agreeing, .closing, .gracePeriod, .over: state = .over
         }
         return finish([])
     }
@@ -53,7 +53,7 @@ extension VoiceLink {
         // The headset opened its link before the obstacle was removed.
         case .waiting(let obstacle, _): before = leave(obstacle)
         // It closed its link and opens another at once.
-        case .farewell: before = [.report(.closed(.byHeadset))]
+        case .gracePeriod: before = [.report(.closed(.byHeadset))]
         case .queued, .opening, .blocked, .awaitingFirstPacket, .open, .closing, .abandoned:
             return finish([.fault("a second link")])
         case .over: return finish([])
@@ -69,7 +69,7 @@ extension VoiceLink {
         case .open:
             state = .closing(.report)
             return finish([.close])
-        case .closed, .waiting, .agreeing, .closing, .abandoned, .farewell, .over: return finish([])
+        case .closed, .waiting, .agreeing, .closing, .abandoned, .gracePeriod, .over: return finish([])
         }
     }
 
@@ -80,11 +80,11 @@ extension VoiceLink {
         // For the policy its attempt failed, even if the link was the headset's.
         case .closed, .agreeing: before = []
         case .waiting(let obstacle, _): before = leave(obstacle)
-        case .queued, .opening, .blocked, .awaitingFirstPacket, .open, .closing, .abandoned, .farewell, .over:
+        case .queued, .opening, .blocked, .awaitingFirstPacket, .open, .closing, .abandoned, .gracePeriod, .over:
             return finish([])
         }
         state = .closed
-        if failure == .timedOut, life == .alive { life = .doubtful }
+        if failure == .timedOut, liveness == .alive { liveness = .doubtful }
         return finish(before + [.report(.failed(failure))])
     }
 
@@ -116,7 +116,7 @@ extension VoiceLink {
             return finish([.carry])
         case .abandoned(let setUp, let sequel):
             return finish([.discard, .startPause] + ended(setUp, sequel, at: now))
-        case .closed, .waiting, .agreeing, .queued, .blocked, .awaitingFirstPacket, .open, .closing, .farewell, .over:
+        case .closed, .waiting, .agreeing, .queued, .blocked, .awaitingFirstPacket, .open, .closing, .gracePeriod, .over:
             return finish([.discard, .fault("an unexpected link")])
         }
     }
@@ -133,7 +133,7 @@ extension VoiceLink {
             return finish([.note(.refused)] + freeController() + fail(setUp, failure))
         case .abandoned(let setUp, let sequel):
             return finish([.note(.refused)] + ended(setUp, sequel, at: now))
-        case .closed, .waiting, .agreeing, .queued, .blocked, .awaitingFirstPacket, .open, .closing, .farewell, .over:
+        case .closed, .waiting, .agreeing, .queued, .blocked, .awaitingFirstPacket, .open, .closing, .gracePeriod, .over:
             return finish([.fault("an unexpected failure to open")])
         }
     }
@@ -141,7 +141,7 @@ extension VoiceLink {
     /// Disconnects a silent headset once: some controllers never notice that a headset is gone, and the kernel refuses each
     /// set-up until they do. A headset that is present reconnects.
     private mutating func freeController() -> [Action] {
-        guard life != .alive, !wasFreed else { return [] }
+        guard liveness != .alive, !wasFreed else { return [] }
         wasFreed = true
         return [.freeController]
     }
@@ -150,7 +150,7 @@ extension VoiceLink {
 
     package mutating func firstPacketCame() -> [Action] {
         guard case .awaitingFirstPacket(let setUp, _) = state else { return finish([]) }
-        life = .alive
+        liveness = .alive
         state = .open(setUp.codec)
         let report = setUp.request == nil ? Report.openedByHeadset(setUp.codec) : .opened(setUp.codec)
         return finish([
@@ -166,14 +166,14 @@ extension VoiceLink {
             // A headset that is switched off closes its audio first and its connection right after: that is not a request to
             // move the call to the board permanently.
             guard end != .byHeadset else {
-                state = .farewell(until: now.advanced(by: Self.farewellTime))
+                state = .gracePeriod(until: now.advanced(by: Self.gracePeriod))
                 return finish([.gateway(.closed)])
             }
             state = .closed
             return finish([.gateway(.closed), .report(.closed(end))])
         case .closing(let sequel): return finish([.gateway(.closed)] + follow(sequel, at: now))
         // The end of an earlier link.
-        case .closed, .waiting, .agreeing, .queued, .opening, .blocked, .abandoned, .farewell, .over: return finish([])
+        case .closed, .waiting, .agreeing, .queued, .opening, .blocked, .abandoned, .gracePeriod, .over: return finish([])
         }
     }
 
@@ -204,7 +204,7 @@ extension VoiceLink {
             state = .abandoned(setUp, sequel)
             return [.cancelOpening]
         case .awaitingFirstPacket(let setUp, _): return [.close, .startPause] + ended(setUp, sequel, at: now)
-        case .closed, .waiting, .agreeing, .open, .closing, .abandoned, .farewell, .over:
+        case .closed, .waiting, .agreeing, .open, .closing, .abandoned, .gracePeriod, .over:
             return [.fault("no set-up to cancel")]
         }
     }

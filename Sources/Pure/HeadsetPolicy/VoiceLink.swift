@@ -70,7 +70,7 @@ package struct VoiceLink: Sendable {
         /// Cancelled while the kernel was opening it; the kernel has to answer first.
         case abandoned(SetUp, Sequel)
         /// The headset has closed the link, and may be about to end its connection as well.
-        case farewell(until: Instant)
+        case gracePeriod(until: Instant)
         case over
     }
 
@@ -100,7 +100,7 @@ package struct VoiceLink: Sendable {
     /// Message for the log.
     package enum Note: Hashable, Sendable {
         /// The link is opened once the headset sends anything again.
-        case waitsForSignOfLife
+        case waitsForData
         /// The kernel did not open it.
         case refused
         /// No packet arrived; not up: the other side closed it earlier.
@@ -148,7 +148,7 @@ package struct VoiceLink: Sendable {
     }
 
     /// Assumed state of the headset.
-    enum Life {
+    enum Liveness {
         case alive
         /// The last set-up timed out, and nothing has arrived from the headset since.
         case doubtful
@@ -163,14 +163,14 @@ package struct VoiceLink: Sendable {
     /// Pause before the kernel is asked again.
     package static let busyPause = Duration.milliseconds(100)
     /// Grace period: the connection may outlive the audio of a headset that is switched off this long.
-    package static let farewellTime = Duration.milliseconds(100)
+    package static let gracePeriod = Duration.milliseconds(100)
     /// Time beyond the policy's own limit after which a request fails.
-    package static let grace = Duration.seconds(1)
+    package static let requestMargin = Duration.seconds(1)
     /// Attempt that is made even without a sign of life: a returning headset may have no reason to send anything.
     package static let blindAttempt = 3
 
     package internal(set) var state = State.closed
-    var life = Life.alive
+    var liveness = Liveness.alive
     /// It was already disconnected to free the controller: only once.
     var wasFreed = false
     /// Time limit for set-ups by the headset: from the last request.
@@ -183,7 +183,7 @@ package struct VoiceLink: Sendable {
         switch state {
         case .over, .abandoned(_, .over): true
         case .closed, .waiting, .agreeing, .queued, .opening, .blocked, .awaitingFirstPacket, .open, .closing,
-            .abandoned, .farewell:
+            .abandoned, .gracePeriod:
             false
         }
     }
@@ -196,7 +196,7 @@ package struct VoiceLink: Sendable {
             request
         case .queued(let setUp), .opening(let setUp, _), .blocked(let setUp, _, _), .awaitingFirstPacket(let setUp, _):
             setUp.request
-        case .closed, .open, .closing, .abandoned, .farewell, .over: nil
+        case .closed, .open, .closing, .abandoned, .gracePeriod, .over: nil
         }
     }
 
@@ -211,7 +211,7 @@ package struct VoiceLink: Sendable {
     private var dueTime: Instant? {
         let end = request?.deadline
         return switch state {
-        case .blocked(_, _, let time), .awaitingFirstPacket(_, let time), .farewell(let time): min(time, end ?? time)
+        case .blocked(_, _, let time), .awaitingFirstPacket(_, let time), .gracePeriod(let time): min(time, end ?? time)
         case .closed, .waiting, .agreeing, .queued, .opening, .open, .closing, .abandoned, .over: end
         }
     }
@@ -225,11 +225,11 @@ package struct VoiceLink: Sendable {
             return finish([opening(setUp)])
         case .awaitingFirstPacket(let setUp, let time) where time <= now:
             return finish(nothingCameIn(setUp, isUp: true))
-        case .farewell(let time) where time <= now:
+        case .gracePeriod(let time) where time <= now:
             state = .closed
             return finish([.report(.closed(.byHeadset))])
         case .closed, .waiting, .agreeing, .queued, .opening, .blocked, .awaitingFirstPacket, .open, .closing,
-            .abandoned, .farewell, .over:
+            .abandoned, .gracePeriod, .over:
             return finish([])
         }
     }
@@ -246,12 +246,12 @@ package struct VoiceLink: Sendable {
         hint: VoiceCodec?, attempt: Int, limit: Duration, at now: Instant
     ) -> [Action] {
         let request = Request(
-            hint: hint, attempt: attempt, limit: limit, deadline: now.advanced(by: limit).advanced(by: Self.grace))
+            hint: hint, attempt: attempt, limit: limit, deadline: now.advanced(by: limit).advanced(by: Self.requestMargin))
         self.limit = limit
         switch state {
         case .closed: return finish(start(request, at: now))
         case .waiting(let obstacle, _): return finish(leave(obstacle) + start(request, at: now))
-        case .farewell: return finish([.report(.closed(.byHeadset))] + start(request, at: now))
+        case .gracePeriod: return finish([.report(.closed(.byHeadset))] + start(request, at: now))
         case .agreeing:
             state = .agreeing(request)
             return finish([.gateway(.connect(hint: hint))])
@@ -280,7 +280,7 @@ package struct VoiceLink: Sendable {
     /// Handles the policy's request to close the link: `.report` answers `.closed` when none is left.
     package mutating func closeRequested(at now: Instant) -> [Action] {
         switch state {
-        case .closed, .agreeing, .farewell:
+        case .closed, .agreeing, .gracePeriod:
             state = .closed
             return finish([.gateway(.disconnect), .report(.closed(.requested))])
         case .waiting(let obstacle, _):
@@ -302,9 +302,9 @@ package struct VoiceLink: Sendable {
     }
 
     mutating func start(_ request: Request, at now: Instant) -> [Action] {
-        if life == .silent, request.attempt < Self.blindAttempt {
+        if liveness == .silent, request.attempt < Self.blindAttempt {
             state = .waiting(.silence, request)
-            return [.note(.waitsForSignOfLife)]
+            return [.note(.waitsForData)]
         }
         return (request.attempt > 1 ? [.retried] : []) + makeRoom(request, at: now)
     }
@@ -332,7 +332,7 @@ package struct VoiceLink: Sendable {
 
     /// Fails a request that the policy has not withdrawn in time.
     private mutating func expire(at now: Instant) -> [Action] {
-        if life == .alive { life = .doubtful }
+        if liveness == .alive { liveness = .doubtful }
         let failure = Action.report(.failed(.timedOut))
         switch state {
         case .waiting(let obstacle, _):
@@ -350,7 +350,7 @@ package struct VoiceLink: Sendable {
         case .abandoned(let setUp, _):
             state = .abandoned(setUp, .report)
             return [failure]
-        case .closed, .open, .farewell, .over: return []
+        case .closed, .open, .gracePeriod, .over: return []
         }
     }
 }

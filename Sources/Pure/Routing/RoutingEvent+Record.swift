@@ -38,7 +38,7 @@ extension RoutingEvent {
             EventRecord(
                 "bt.described", Self.address(address), ("category", .text(category.rawValue)), ("inband", .flag(inband))
             )
-        case .headsetWish(let address, let takesCalls):
+        case .headsetPreference(let address, let takesCalls):
             EventRecord("bt.wish", Self.address(address), ("calls", .flag(takesCalls)))
         case .headsetConnected(let address, let profiles):
             EventRecord("bt.connected", Self.address(address), ("profiles", .list(profiles.map(\.rawValue))))
@@ -173,7 +173,7 @@ extension RoutingEvent {
                 try reader.address("addr"), category: try reader.category("category"),
                 inbandRing: try reader.flag("inband", default: true))
         case "bt.wish":
-            .headsetWish(try reader.address("addr"), takesCalls: try reader.flag("calls", default: true))
+            .headsetPreference(try reader.address("addr"), takesCalls: try reader.flag("calls", default: true))
         case "bt.connected":
             .headsetConnected(
                 try reader.address("addr"),

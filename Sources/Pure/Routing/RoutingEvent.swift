@@ -36,7 +36,7 @@ package enum RoutingEvent: Hashable, Sendable {
     /// Facts about a headset before it connects; without this it is a `headset` with in-band ring.
     case headsetDescribed(BluetoothAddress, category: ClassOfDevice.Category, inbandRing: Bool)
     /// Whether the headset accepts calls that its wearer did not send there; true by default.
-    case headsetWish(BluetoothAddress, takesCalls: Bool)
+    case headsetPreference(BluetoothAddress, takesCalls: Bool)
     case headsetConnected(BluetoothAddress, profiles: [LinkMode])
     case headsetDisconnected(BluetoothAddress)
     /// The headset is no longer paired: it disconnects and is then unknown.

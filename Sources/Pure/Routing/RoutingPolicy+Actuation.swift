@@ -9,7 +9,7 @@ extension RoutingPolicy {
         leavePath(because: cause, at: now)
         // A device that stood in for a headset has already waited.
         if wasBridging, let local = findLocalDevice(at: now) {
-            take(local, because: cause, at: now)
+            switchPath(to: local, because: cause, at: now)
             isBridging = true
         }
     }
@@ -34,7 +34,7 @@ extension RoutingPolicy {
             pending = nil
             closeLinks(except: nil, at: now)
         case .local:
-            if let target = decision.target { take(target, because: decision.reason, at: now) }
+            if let target = decision.target { switchPath(to: target, because: decision.reason, at: now) }
             pending = nil
             closeLinks(except: nil, at: now)
         case .headset(let address, let mode):
@@ -76,9 +76,9 @@ extension RoutingPolicy {
     /// Uses the open link, unless it is silent and a device of the board can be heard instead.
     private mutating func settlePath(on target: Route, through open: LinkState.Open, at now: Instant) {
         let standIn = open.isHeldBack && demand == .path ? findLocalDevice(at: now) : nil
-        guard let standIn else { return take(target, because: decision.reason, at: now) }
+        guard let standIn else { return switchPath(to: target, because: decision.reason, at: now) }
         if current?.local == nil {
-            take(standIn, because: .linkSilent, at: now)
+            switchPath(to: standIn, because: .linkSilent, at: now)
         } else {
             replaceMaskedEarpiece(at: now)
         }
@@ -89,7 +89,7 @@ extension RoutingPolicy {
     private mutating func replaceMaskedEarpiece(at now: Instant) {
         guard let local = current?.local, obstacle(for: local, foreground: foregroundCalls) != nil else { return }
         if let other = findLocalDevice(at: now) {
-            take(other, because: .newDeviceAvailable, at: now)
+            switchPath(to: other, because: .newDeviceAvailable, at: now)
         } else {
             leavePath(because: .newDeviceAvailable, at: now)
         }
@@ -97,7 +97,7 @@ extension RoutingPolicy {
 
     private mutating func bridgeIfDue(at now: Instant) {
         guard let bridgeDeadline, bridgeDeadline <= now, let local = findLocalDevice(at: now) else { return }
-        take(local, because: .bridge, at: now)
+        switchPath(to: local, because: .bridge, at: now)
         isBridging = true
     }
 
@@ -123,7 +123,7 @@ extension RoutingPolicy {
     // MARK: Path
 
     /// Opens a path and then closes the previous one; no effect if it is already open.
-    private mutating func take(_ route: Route, because cause: RouteChangeReason, at now: Instant) {
+    private mutating func switchPath(to route: Route, because cause: RouteChangeReason, at now: Instant) {
         isBridging = false
         guard current != route else { return }
         effects.append(.openPath(route))

@@ -32,8 +32,8 @@ extension RoutingPolicy {
             return endCall(call, at: now)
         case .headsetDescribed(let address, let category, let inbandRing):
             return describe(address, category, inbandRing: inbandRing)
-        case .headsetWish(let address, let takesCalls):
-            return noteWish(of: address, takesCalls: takesCalls)
+        case .headsetPreference(let address, let takesCalls):
+            return notePreference(of: address, takesCalls: takesCalls)
         case .headsetConnected(let address, let profiles):
             return connect(address, profiles)
         case .headsetDisconnected(let address):

@@ -14,7 +14,7 @@ extension RoutingPolicy {
         return .newDeviceAvailable
     }
 
-    mutating func noteWish(of address: BluetoothAddress, takesCalls: Bool) -> RouteChangeReason {
+    mutating func notePreference(of address: BluetoothAddress, takesCalls: Bool) -> RouteChangeReason {
         update(address) { $0.declinesCalls = !takesCalls }
         return .newDeviceAvailable
     }

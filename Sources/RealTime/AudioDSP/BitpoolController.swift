@@ -7,7 +7,7 @@ package struct BitpoolController: Sendable {
     /// Time between two steps down: audio that already waits is not shortened by a step.
     private static var pause: Int64 { @_noLocks get { 100_000_000 } }
     /// Time without waiting audio before each step up.
-    private static var patience: Int64 { @_noLocks get { 5_000_000_000 } }
+    private static var recoveryTime: Int64 { @_noLocks get { 5_000_000_000 } }
 
     package private(set) var bitpool: Int
     private let lowest: Int
@@ -43,7 +43,7 @@ package struct BitpoolController: Sendable {
             goodSince = now
             return false
         }
-        if now &- goodSince < Self.patience { return false }
+        if now &- goodSince < Self.recoveryTime { return false }
         goodSince = now
         bitpool &+= 1
         return true

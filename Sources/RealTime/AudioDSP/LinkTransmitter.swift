@@ -62,7 +62,7 @@ package struct LinkTransmitter: ~Copyable {
                 missing &+= wanted &- frames
                 code(frames: frames, of: wanted)
             }
-            written &+= take(packet + written, packetBytes &- written)
+            written &+= drain(packet + written, packetBytes &- written)
         }
         return missing
     }
@@ -88,7 +88,7 @@ package struct LinkTransmitter: ~Copyable {
                 missing &+= wanted &- given
                 code(frames: given, of: wanted)
             }
-            written &+= take(packet + written, packetBytes &- written)
+            written &+= drain(packet + written, packetBytes &- written)
         }
         return missing
     }
@@ -180,7 +180,7 @@ package struct LinkTransmitter: ~Copyable {
     }
 
     @_noLocks
-    private mutating func take(_ packet: UnsafeMutablePointer<UInt8>, _ room: Int) -> Int {
+    private mutating func drain(_ packet: UnsafeMutablePointer<UInt8>, _ room: Int) -> Int {
         let left = filled &- sent
         let bytes = left < room ? left : room
         btcall_move(packet, pending + sent, bytes)

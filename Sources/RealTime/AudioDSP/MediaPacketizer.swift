@@ -57,7 +57,7 @@ package struct MediaPacketizer: ~Copyable {
 
     /// Discards the started packet: the next one reuses its number.
     @_noLocks
-    package mutating func takeBack() { sequence &-= 1 }
+    package mutating func discard() { sequence &-= 1 }
 
     /// Where to write the next codec frame, and the bytes available.
     package var end: UnsafeMutablePointer<UInt8> { @_noLocks get { bytes + byteCount } }

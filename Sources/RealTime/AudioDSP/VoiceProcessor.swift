@@ -203,10 +203,10 @@ package struct VoiceProcessor: ~Copyable {
     ///   - far: as many frames, given to the loudspeaker at the same time; silence if none are.
     @_noLocks
     package mutating func process(_ samples: UnsafeMutablePointer<Int16>, far farSamples: UnsafePointer<Int16>) {
-        takeFar(farSamples)
-        takeNear(samples)
-        takeEcho()
-        takeNoise()
+        convertFar(farSamples)
+        convertNear(samples)
+        cancelEcho()
+        suppressNoise()
         dryLine.process(raw, into: dry, coreFrames)
         detector.listen(core, isEcho: echoLeft())
         if factor == 1 {
@@ -222,7 +222,7 @@ package struct VoiceProcessor: ~Copyable {
     }
 
     @_noLocks
-    private mutating func takeFar(_ samples: UnsafePointer<Int16>) {
+    private mutating func convertFar(_ samples: UnsafePointer<Int16>) {
         if factor == 1 {
             VoiceSamples.widen(samples, into: far, coreFrames)
         } else {
@@ -239,7 +239,7 @@ package struct VoiceProcessor: ~Copyable {
     }
 
     @_noLocks
-    private mutating func takeNear(_ samples: UnsafePointer<Int16>) {
+    private mutating func convertNear(_ samples: UnsafePointer<Int16>) {
         if factor == 1 {
             VoiceSamples.widen(samples, into: raw, coreFrames)
         } else {
@@ -252,7 +252,7 @@ package struct VoiceProcessor: ~Copyable {
 
     /// From `near` to `core`; `late` becomes `near` at the same delay.
     @_noLocks
-    private mutating func takeEcho() {
+    private mutating func cancelEcho() {
         echoLine.process(near, into: late, coreFrames)
         let step = echo.next()
         if step.resets {
@@ -269,7 +269,7 @@ package struct VoiceProcessor: ~Copyable {
 
     /// From `core` to `core`; keeps `late`, overwrites `high`.
     @_noLocks
-    private mutating func takeNoise() {
+    private mutating func suppressNoise() {
         noiseLine.process(core, into: high, coreFrames)
         let step = noise.next()
         if step.resets { library.resetNoise() }

@@ -117,7 +117,7 @@ package final class AudioEngine: @unchecked Sendable {
         btcall_eventfd_signal(commandDescriptor)
         btcall_realtime_thread_join(&thread)
         _ = takeEvents()
-        state.pointee.takeBack { _ = handle($0) }
+        state.pointee.releaseAll { _ = handle($0) }
         terminals.removeAll()
         calls.removeAll()
         heldCalls.removeAll()

@@ -20,7 +20,7 @@ struct CallPort: ~Copyable {
 
     static var ringBlocks: Int { @_noLocks get { 32 } }
     /// Timeout for a provider's first answer; then the call is clocked without one.
-    static var patience: Int64 { @_noLocks get { 1_000_000_000 } }
+    static var answerTimeout: Int64 { @_noLocks get { 1_000_000_000 } }
     /// A late provider answers all blocks at once; excess blocks within this time do not count as loss.
     static var settling: Int64 { @_noLocks get { 500_000_000 } }
     /// Unsolicited messages accepted in 10 ms beside the answers. More wait in the socket until the 10 ms have passed, so
@@ -100,7 +100,7 @@ struct CallPort: ~Copyable {
     mutating func deadline(now: Int64) -> Int64 {
         if now >= unaskedUntil { unasked = 0 }
         let rest = isResting ? unaskedUntil : Int64.max
-        return isWaiting ? min64(rest, primedAt &+ Self.patience) : rest
+        return isWaiting ? min64(rest, primedAt &+ Self.answerTimeout) : rest
     }
 
     @_noLocks
@@ -158,8 +158,8 @@ struct CallPort: ~Copyable {
 
     /// Returns true once, when the timeout for the first answer ends and the call is clocked without it.
     @_noLocks
-    mutating func startIfPatienceEnded(now: Int64) -> Bool {
-        if !isWaiting || now < primedAt &+ Self.patience { return false }
+    mutating func startAfterTimeout(now: Int64) -> Bool {
+        if !isWaiting || now < primedAt &+ Self.answerTimeout { return false }
         phase = .clocked
         startedAt = now
         return true

@@ -120,7 +120,7 @@ struct PlaybackPort: ~Copyable {
             note(isBlock)
             if !isBlock { clear(output, frames) }
         case .samples(let samples, let count, let loops):
-            take(samples, count, loops: loops, output, frames)
+            copySamples(samples, count, loops: loops, output, frames)
         case .stream(let stream): note(stream.pointee.takeBlock(output, frames))
         }
         volume.apply(output, frames)
@@ -134,7 +134,7 @@ struct PlaybackPort: ~Copyable {
     }
 
     @_noLocks
-    private mutating func take(
+    private mutating func copySamples(
         _ samples: UnsafeMutablePointer<Int16>, _ count: Int, loops: Bool, _ output: UnsafeMutablePointer<Int16>,
         _ frames: Int
     ) {

@@ -88,7 +88,7 @@ extension RealtimeThread {
                 close(call, code: Int32(truncatingIfNeeded: -1 - result))
                 return
             }
-            isPatienceSpent = false
+            isHoldSpent = false
             if result == 2 { clockStarted(call) }
             call.pointee.enforceLimit(blocks: waitingLimit(), isRouted: master != nil || isManual, now: now)
         }
@@ -108,10 +108,10 @@ extension RealtimeThread {
     @_noLocks
     mutating func mustWaitForProviders(_ terminal: TerminalPointer) -> Bool {
         if !same(terminal, master) { return false }
-        if !isPatienceSpent && hasEmptyCall() {
+        if !isHoldSpent && hasEmptyCall() {
             if heldSince == 0 { heldSince = now }
             if now &- heldSince < Self.holdLimit { return true }
-            isPatienceSpent = true
+            isHoldSpent = true
         }
         heldSince = 0
         return false
@@ -130,7 +130,7 @@ extension RealtimeThread {
     }
 
     @_noLocks
-    func isHolding(_ terminal: TerminalPointer) -> Bool {
+    func isWaitingForProviders(_ terminal: TerminalPointer) -> Bool {
         heldSince != 0 && same(terminal, master)
     }
 
@@ -250,19 +250,19 @@ extension RealtimeThread {
     @_noLocks
     private mutating func mixUplink() {
         if takesManual {
-            takeManual(uplink)
+            readManual(uplink)
         } else if let master, isHeard(master) {
-            take(master, uplink)
+            readMicrophone(of: master, into: uplink)
             noise.follow(uplink, tickFrames)
         } else {
             // Only the time of what a dead link conceals is used, not its audio.
-            if let master { take(master, uplink) }
+            if let master { readMicrophone(of: master, into: uplink) }
             noise.fill(uplink, tickFrames)
         }
         if crossFade.isRunning {
             crossFade.fadeIn(uplink, tickFrames)
             if let fading {
-                take(fading, scratch)
+                readMicrophone(of: fading, into: scratch)
                 crossFade.fadeOut(scratch, tickFrames)
                 Mixer.add(scratch, tickFrames, to: uplink)
             }
@@ -275,7 +275,7 @@ extension RealtimeThread {
     }
 
     @_noLocks
-    private mutating func take(_ terminal: TerminalPointer, _ output: UnsafeMutablePointer<Int16>) {
+    private mutating func readMicrophone(of terminal: TerminalPointer, into output: UnsafeMutablePointer<Int16>) {
         let frames = terminal.pointee.capture.read(output, tickFrames)
         clear(output + frames, tickFrames - frames)
         if frames > 0 { hasSentMicrophone = true }

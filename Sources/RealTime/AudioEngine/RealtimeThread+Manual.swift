@@ -60,7 +60,7 @@ extension RealtimeThread {
 
     /// Takes the application's audio in place of a microphone.
     @_noLocks
-    mutating func takeManual(_ output: UnsafeMutablePointer<Int16>) {
+    mutating func readManual(_ output: UnsafeMutablePointer<Int16>) {
         manual?.pointee.takeBlock(output, tickFrames)
     }
 

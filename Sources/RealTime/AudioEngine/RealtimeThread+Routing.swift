@@ -5,7 +5,7 @@ import RealTimeStorage
 // Commands, and the switch from one terminal to another.
 extension RealtimeThread {
     @_noLocks
-    mutating func takeCommands() {
+    mutating func handleCommands() {
         while let command = commands.pointee.pop() { carryOut(command) }
     }
 

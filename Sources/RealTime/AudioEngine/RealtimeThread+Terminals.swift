@@ -182,7 +182,7 @@ extension RealtimeThread {
 
     @_noLocks
     mutating func serviceTimers() {
-        for terminal in terminals.all where !terminal.pointee.isFailed && !isHolding(terminal) {
+        for terminal in terminals.all where !terminal.pointee.isFailed && !isWaitingForProviders(terminal) {
             switch terminal.pointee.device {
             case .link(let link): serviceLinkTimers(terminal, link)
             case .path(let path), .stream(_, let path):
@@ -191,7 +191,7 @@ extension RealtimeThread {
             }
         }
         for call in calls.all {
-            if call.pointee.startIfPatienceEnded(now: now) { clockStarted(call) }
+            if call.pointee.startAfterTimeout(now: now) { clockStarted(call) }
         }
         while isTimerClock() && now >= lastTick &+ Self.tickNanoseconds {
             let due = lastTick &+ Self.tickNanoseconds

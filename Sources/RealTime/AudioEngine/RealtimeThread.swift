@@ -111,7 +111,7 @@ struct RealtimeThread: ~Copyable {
     /// Since when the clock has been waiting for providers; 0: it is not waiting.
     var heldSince: Int64 = 0
     /// The wait for providers has ended without an answer.
-    var isPatienceSpent = false
+    var isHoldSpent = false
     var missedDeadlines = 0
     var missedReport: Int64 = 0
     var lostEvents = 0
@@ -223,7 +223,7 @@ struct RealtimeThread: ~Copyable {
         if ready > 0 {
             if polls[0].revents != 0 {
                 btcall_eventfd_clear(commandDescriptor)
-                takeCommands()
+                handleCommands()
             }
             servicePolledCalls()
             serviceTerminals()
@@ -260,7 +260,7 @@ struct RealtimeThread: ~Copyable {
         if heldSince != 0 { result = min64(result, heldSince &+ Self.holdLimit) }
         result = min64(result, captureDeadline())
         if isMicrophoneUntold { result = min64(result, now &+ Self.tickNanoseconds) }
-        for terminal in terminals.all where !isHolding(terminal) {
+        for terminal in terminals.all where !isWaitingForProviders(terminal) {
             result = min64(result, deadline(of: terminal))
         }
         for call in calls.all {
@@ -284,7 +284,7 @@ struct RealtimeThread: ~Copyable {
         for terminal in terminals.all {
             terminal.pointee.pollIndex = count
             terminal.pointee.pollCount = 0
-            if isHolding(terminal) {
+            if isWaitingForProviders(terminal) {
                 // Its packets wait in the socket: do not let them wake the thread.
             } else if let link = terminal.pointee.link, !terminal.pointee.isFailed {
                 polls[count] = pollfd(fd: link.pointee.descriptor, events: Int16(POLLIN), revents: 0)
@@ -382,18 +382,18 @@ extension Duration {
 
 extension RealtimeThread {
     /// Control side, after the thread has ended: passes on held storage as the missing events would have.
-    mutating func takeBack(_ take: (Event) -> Void) {
-        captures.removeAll { take(.captureRemoved($0)) }
-        terminals.removeAll { take(.terminalRemoved($0)) }
-        calls.removeAll { take(.callReleased($0)) }
-        injections.removeAll { take(.injectionEnded($0)) }
-        if let manual { take(.manualEnded(manual)) }
+    mutating func releaseAll(_ handle: (Event) -> Void) {
+        captures.removeAll { handle(.captureRemoved($0)) }
+        terminals.removeAll { handle(.terminalRemoved($0)) }
+        calls.removeAll { handle(.callReleased($0)) }
+        injections.removeAll { handle(.injectionEnded($0)) }
+        if let manual { handle(.manualEnded(manual)) }
         manual = nil
-        taps.removeAll { take(.tapEnded($0)) }
-        playbacks.removeAll { take(.playbackEnded($0)) }
-        pcms.removeAll { take(.pcmRemoved($0)) }
-        if let port = voice.port { take(.voiceReturned(port)) }
-        if let port = voice.next { take(.voiceReturned(port)) }
+        taps.removeAll { handle(.tapEnded($0)) }
+        playbacks.removeAll { handle(.playbackEnded($0)) }
+        pcms.removeAll { handle(.pcmRemoved($0)) }
+        if let port = voice.port { handle(.voiceReturned(port)) }
+        if let port = voice.next { handle(.voiceReturned(port)) }
         voice.port = nil
         voice.next = nil
     }

@@ -153,7 +153,7 @@ struct StreamPort: ~Copyable {
         let left = queue.available
         _ = queue.discard(left)
         timestamp &+= UInt32(truncatingIfNeeded: left / channels)
-        if isWaiting { packetizer.takeBack() }
+        if isWaiting { packetizer.discard() }
         isWaiting = false
         isBlocked = false
         waitingFrames = 0

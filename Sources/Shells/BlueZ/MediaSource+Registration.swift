@@ -11,7 +11,7 @@ extension MediaRefusal.Part {
         }
     }
 
-    var takeBack: String {
+    var unregister: String {
         switch self {
         case .endpoint: "UnregisterEndpoint"
         case .player: "UnregisterPlayer"
@@ -73,7 +73,7 @@ extension MediaSource {
         for key in keys {
             do throws(BusError) {
                 _ = try await bus.call(
-                    owner, key.adapter, BlueZNames.media, key.part.takeBack, [.objectPath(object(key))],
+                    owner, key.adapter, BlueZNames.media, key.part.unregister, [.objectPath(object(key))],
                     timeout: Self.unregisterTimeout)
             } catch {
                 // It may not have been registered, and bluetoothd drops it when we leave the bus.

@@ -65,7 +65,7 @@ import Testing
             return sent
         }
 
-        mutating func take() -> [Action] {
+        mutating func removeActions() -> [Action] {
             defer { actions = [] }
             return actions
         }
@@ -99,28 +99,28 @@ import Testing
         let key = try #require(player.keys().first)
         let ann = BaresipPeer(uri: "sip:+4930123@127.0.0.1:15060", name: "Ann Ä")
         #expect(
-            player.take() == [
+            player.removeActions() == [
                 .connect, .note(.following), .appeared, .added(key, .incoming, ann, .incoming),
             ])
         player.request(.answer(key), 1)
         player.play()
         // Not before baresip reports the call as established.
-        #expect(player.take() == [.changed(key, .active), .completed(.init(1), nil)])
+        #expect(player.removeActions() == [.changed(key, .active), .completed(.init(1), nil)])
         player.request(.setHeld(key, true), 2)
         player.play()
         // baresip does not report the far end's hold, which follows.
-        #expect(player.take() == [.completed(.init(2), nil)])
+        #expect(player.removeActions() == [.completed(.init(2), nil)])
         player.request(.setHeld(key, false), 3)
         player.play()
-        #expect(player.take() == [.completed(.init(3), nil)])
+        #expect(player.removeActions() == [.completed(.init(3), nil)])
         player.request(.sendTones(key, "5#"), 4)
         player.play()
         player.request(.setMuted(key, true), 5)
         player.play()
-        #expect(player.take() == [.completed(.init(4), nil), .completed(.init(5), nil)])
+        #expect(player.removeActions() == [.completed(.init(4), nil), .completed(.init(5), nil)])
         player.request(.end(key, .localHangUp), 6)
         player.play()
-        #expect(player.take() == [.changed(key, .ended(.localHangUp)), .completed(.init(6), nil)])
+        #expect(player.removeActions() == [.changed(key, .ended(.localHangUp)), .completed(.init(6), nil)])
         #expect(player.rest == 0)
         #expect(player.takeSent() == [])
         #expect(player.follower.deadline == nil)
@@ -128,31 +128,31 @@ import Testing
 
     @Test func `a dialled call rings, is answered and ends; another one fails with its reason`() {
         var player = following(BaresipDialogue.outgoing)
-        _ = player.take()
+        _ = player.removeActions()
         let (first, actions) = player.follower.dial("sip:bob@127.0.0.1:15070", id: .init(1), at: player.now)
         player.run(actions)
         player.play()
         #expect(
-            player.take() == [
+            player.removeActions() == [
                 .completed(.init(1), nil), .changed(first, .alerting), .changed(first, .active),
                 .changed(first, .ended(.remoteHangUp)),
             ])
         let (second, more) = player.follower.dial("nobody", id: .init(2), at: player.now)
         player.run(more)
         player.play()
-        #expect(player.take() == [.completed(.init(2), nil), .changed(second, .ended(.notFound))])
+        #expect(player.removeActions() == [.completed(.init(2), nil), .changed(second, .ended(.notFound))])
         #expect(player.rest == 0)
     }
 
     @Test func `a call dialled in baresip is reported before it rings`() throws {
         var player = following(BaresipDialogue.outgoing)
-        _ = player.take()
+        _ = player.removeActions()
         player.say(
             #"{"event":true,"type":"CALL_LOCAL_SDP","class":"other","accountaor":"sip:a@b","direction":"outgoing","#
                 + #""peeruri":"sip:bob@127.0.0.1","param":"offer"}"#)
         let key = try #require(player.keys().first)
         let bob = BaresipPeer(uri: "sip:bob@127.0.0.1", name: nil)
-        #expect(player.take() == [.added(key, .outgoing, bob, .dialing)])
+        #expect(player.removeActions() == [.added(key, .outgoing, bob, .dialing)])
         // It has no id yet: its line is found by its peer.
         player.request(.end(key, .localHangUp), 1)
         #expect(player.takeSent() == [#"{"command":"uafind","params":"sip:a@b","token":"3"}"#])
@@ -167,7 +167,7 @@ import Testing
             #"{"event":true,"type":"CALL_CLOSED","class":"call","accountaor":"sip:a@b","direction":"outgoing","#
                 + #""peeruri":"sip:bob@127.0.0.1","id":"77","param":"Connection reset by user"}"#)
         player.say(#"{"response":true,"ok":true,"data":"","token":"6"}"#)
-        #expect(player.take() == [.changed(key, .ended(.localHangUp)), .completed(.init(1), nil)])
+        #expect(player.removeActions() == [.changed(key, .ended(.localHangUp)), .completed(.init(1), nil)])
     }
 
     @Test func `answering a second call holds the first one, which is read from the list of calls`() throws {
@@ -177,11 +177,11 @@ import Testing
         player.play()
         let second = try #require(player.keys().last)
         #expect(second != first)
-        _ = player.take()
+        _ = player.removeActions()
         player.request(.answer(second), 2)
         player.play()
         #expect(
-            player.take() == [
+            player.removeActions() == [
                 .changed(second, .active), .completed(.init(2), nil), .changed(first, .held),
             ])
         #expect(player.rest == 0)
@@ -194,7 +194,7 @@ import Testing
         let ann = BaresipPeer(uri: "sip:+4930123@127.0.0.1:15060", name: "Ann Ä")
         let carol = BaresipPeer(uri: "sip:carol@127.0.0.1:15080", name: "carol")
         #expect(
-            player.take() == [
+            player.removeActions() == [
                 .connect, .note(.following), .appeared,
                 .added(keys[0], .incoming, ann, .incoming), .changed(keys[0], .active), .changed(keys[0], .held),
                 .added(keys[1], .incoming, carol, .incoming), .changed(keys[1], .active),
@@ -203,11 +203,11 @@ import Testing
         // baresip may resume the other call: the follower reads whether it did.
         #expect(player.takeSent() == [#"{"command":"listcalls","token":"8"}"#])
         player.run(player.follower.disconnected("gone", at: player.now))
-        #expect(player.take() == [.vanished, .note(.away("gone"))])
+        #expect(player.removeActions() == [.vanished, .note(.away("gone"))])
         player.pass(.milliseconds(999))
-        #expect(player.take() == [])
+        #expect(player.removeActions() == [])
         player.pass(.milliseconds(1))
-        #expect(player.take() == [.connect])
+        #expect(player.removeActions() == [.connect])
     }
 
     @Test func `splitting the stream at any position gives the same actions`() {
@@ -229,16 +229,16 @@ import Testing
     @Test func `the follower retries after 1, 2, 4, 8, 16 and 30 seconds, and reports baresip's absence once`() {
         var player = Player()
         player.run(player.follower.start(at: player.now))
-        #expect(player.take() == [.connect])
+        #expect(player.removeActions() == [.connect])
         player.run(player.follower.disconnected("refused", at: player.now))
-        #expect(player.take() == [.note(.away("refused"))])
+        #expect(player.removeActions() == [.note(.away("refused"))])
         for seconds in [1, 2, 4, 8, 16, 30, 30] {
             let deadline = player.follower.deadline
             #expect(deadline == player.now.advanced(by: .seconds(seconds)))
             player.pass(.seconds(seconds))
-            #expect(player.take() == [.connect])
+            #expect(player.removeActions() == [.connect])
             player.run(player.follower.disconnected("refused", at: player.now))
-            #expect(player.take() == [])
+            #expect(player.removeActions() == [])
         }
     }
 
@@ -247,7 +247,7 @@ import Testing
         var player = Player()
         player.connect()
         player.run(player.follower.received(Array(greeting.utf8), at: player.now))
-        let found = player.take()
+        let found = player.removeActions()
         #expect(found.last == .disconnect)
         #expect(
             found.contains { action in
@@ -257,16 +257,16 @@ import Testing
         player.pass(.seconds(30))
         player.run(player.follower.connected(at: player.now))
         player.run(player.follower.received(Array(greeting.utf8), at: player.now))
-        #expect(player.take() == [.connect, .disconnect])
+        #expect(player.removeActions() == [.connect, .disconnect])
     }
 
     @Test func `a program that does not answer is not baresip`() {
         var player = Player()
         player.connect()
-        _ = player.take()
-        player.pass(BaresipFollower.patience)
+        _ = player.removeActions()
+        player.pass(BaresipFollower.answerTimeout)
         #expect(
-            player.take() == [.note(.stranger("it does not answer within \(BaresipFollower.patience)")), .disconnect])
+            player.removeActions() == [.note(.stranger("it does not answer within \(BaresipFollower.answerTimeout)")), .disconnect])
     }
 
     @Test func `a connection that is taken away repeatedly is retried at growing intervals`() {
@@ -276,9 +276,9 @@ import Testing
             player.run(player.follower.connected(at: player.now))
             let token = player.takeSent().last?.split(separator: "\"").last { Int($0) != nil } ?? ""
             player.say(#"{"response":true,"ok":true,"data":"","token":"\#(token)"}"#)
-            #expect(player.take().contains(.appeared))
+            #expect(player.removeActions().contains(.appeared))
             player.run(player.follower.disconnected("closed", at: player.now))
-            #expect(player.take().contains(.vanished))
+            #expect(player.removeActions().contains(.vanished))
             #expect(player.follower.deadline == player.now.advanced(by: .seconds(seconds)))
             player.pass(.seconds(seconds))
         }
@@ -287,13 +287,13 @@ import Testing
     @Test func `stopping ends requests and calls`() throws {
         var player = following(BaresipDialogue.incoming)
         let key = try #require(player.keys().first)
-        _ = player.take()
+        _ = player.removeActions()
         player.request(.answer(key), 1)
         player.run(player.follower.stop())
-        #expect(player.take() == [.completed(.init(1), .away), .vanished, .disconnect])
+        #expect(player.removeActions() == [.completed(.init(1), .away), .vanished, .disconnect])
         #expect(player.follower.deadline == nil)
         player.request(.answer(key), 2)
-        #expect(player.take() == [.completed(.init(2), .away)])
+        #expect(player.removeActions() == [.completed(.init(2), .away)])
     }
 
     // MARK: Failures
@@ -301,13 +301,13 @@ import Testing
     @Test func `an answer that baresip accepts but does not carry out times out`() throws {
         var player = following(BaresipDialogue.incoming)
         let key = try #require(player.keys().first)
-        _ = player.take()
+        _ = player.removeActions()
         player.request(.answer(key), 1)
         player.say(#"{"response":true,"ok":true,"data":"setting current call: 8def2da3cfd89f16\n","token":"3"}"#)
         player.say(#"{"response":true,"ok":true,"data":"sip:bob: Answering incoming call\n","token":"4"}"#)
-        #expect(player.take() == [])
-        player.pass(BaresipFollower.patience)
-        guard case .completed(.init(1), .timedOut) = player.take().first else {
+        #expect(player.removeActions() == [])
+        player.pass(BaresipFollower.answerTimeout)
+        guard case .completed(.init(1), .timedOut) = player.removeActions().first else {
             Issue.record("the answer has no end")
             return
         }
@@ -316,32 +316,32 @@ import Testing
     @Test func `a call that baresip does not find is not mistaken for its current one`() throws {
         var player = following(BaresipDialogue.incoming)
         let key = try #require(player.keys().first)
-        _ = player.take()
+        _ = player.removeActions()
         _ = player.takeSent()
         player.request(.end(key, .localHangUp), 1)
         _ = player.takeSent()
         player.say(#"{"response":true,"ok":true,"data":"call not found (id=8def2da3cfd89f16)\n","token":"3"}"#)
-        #expect(player.take() == [.completed(.init(1), .noSuchCall)])
+        #expect(player.removeActions() == [.completed(.init(1), .noSuchCall)])
         #expect(player.takeSent() == [])
     }
 
     @Test func `mute is toggled again when it already was on`() throws {
         var player = following(BaresipDialogue.incoming)
         let key = try #require(player.keys().first)
-        _ = player.take()
+        _ = player.removeActions()
         player.request(.setMuted(key, true), 1)
         player.say(#"{"response":true,"ok":true,"data":"setting current call: 8def2da3cfd89f16\n","token":"3"}"#)
         player.say(#"{"response":true,"ok":true,"data":"\ncall un-muted\n","token":"4"}"#)
-        #expect(player.take() == [])
+        #expect(player.removeActions() == [])
         #expect(player.takeSent().last == #"{"command":"mute","token":"5"}"#)
         player.say(#"{"response":true,"ok":true,"data":"\ncall muted\n","token":"5"}"#)
-        #expect(player.take() == [.completed(.init(1), nil)])
+        #expect(player.removeActions() == [.completed(.init(1), nil)])
     }
 
     @Test(arguments: ["", "a b", "1\n2", "Ä", String(repeating: "1", count: 201)])
     func `an invalid number is refused`(number: String) {
         var player = following(BaresipDialogue.outgoing)
-        _ = player.take()
+        _ = player.removeActions()
         let (_, actions) = player.follower.dial(number, id: .init(1), at: player.now)
         guard actions.count == 1, case .completed(.init(1), .invalid?) = actions[0] else {
             Issue.record("\(actions)")

@@ -230,12 +230,12 @@ import Testing
     @Test func `allows a burst, then the steady rate`() {
         var quota = CommandQuota(burst: 3, perSecond: 2)
         let start = Instant(milliseconds: 100)
-        let burst = (0..<4).map { _ in quota.take(at: start) }
+        let burst = (0..<4).map { _ in quota.consume(at: start) }
         #expect(burst == [true, true, true, false])
-        #expect(quota.take(at: Instant(milliseconds: 599)) == false)
-        #expect(quota.take(at: Instant(milliseconds: 600)) == true)
-        #expect(quota.take(at: Instant(milliseconds: 601)) == false)
-        #expect(quota.take(at: Instant(nanoseconds: .max)) == true)
-        #expect(quota.take(at: .zero) == true)
+        #expect(quota.consume(at: Instant(milliseconds: 599)) == false)
+        #expect(quota.consume(at: Instant(milliseconds: 600)) == true)
+        #expect(quota.consume(at: Instant(milliseconds: 601)) == false)
+        #expect(quota.consume(at: Instant(nanoseconds: .max)) == true)
+        #expect(quota.consume(at: .zero) == true)
     }
 }

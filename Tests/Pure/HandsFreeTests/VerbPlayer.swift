@@ -172,7 +172,7 @@ final class VerbPlayer {
             let limit = ControlLoop.now.advanced(by: .seconds(5))
             repeat {
                 await settle()
-                takeAll()
+                handleAll()
             } while isEstablished && ControlLoop.now < limit
             // The driver ends the audio link: in the dialogues it ends with the headset.
             got = got.filter { $0.kind != .link }
@@ -196,7 +196,7 @@ final class VerbPlayer {
             ]
         for line in lines { headset?.write(Array("\(line)\r".utf8)) }
         await settle()
-        takeAll()
+        handleAll()
         got = []
         guard isEstablished else { throw Stop(outcome: .mismatch("\(dialogue.name): no service level connection")) }
     }
@@ -227,16 +227,16 @@ final class VerbPlayer {
         got.append(Dialogue.Output(kind: kind, text: text))
     }
 
-    private func takeAll() {
+    private func handleAll() {
         let lines = String(decoding: heard, as: UTF8.self).components(separatedBy: "\r\n")
         heard = Array((lines.last ?? "").utf8)
         for line in lines.dropLast() where !line.isEmpty { note(.gateway, line) }
         let messages = String(decoding: told, as: UTF8.self).components(separatedBy: "\n")
         told = Array((messages.last ?? "").utf8)
-        for message in messages.dropLast() { take(message) }
+        for message in messages.dropLast() { handle(message) }
     }
 
-    private func take(_ message: String) {
+    private func handle(_ message: String) {
         guard let object = try? JSONSerialization.jsonObject(with: Data(message.utf8)) as? [String: Any],
             let output = VerbWords.output(object)
         else {
@@ -263,11 +263,11 @@ final class VerbPlayer {
             return VerbWords.expected(output)
         }
         let limit = ControlLoop.now.advanced(by: .seconds(5))
-        takeAll()
+        handleAll()
         while got.count < expected.count, ControlLoop.now < limit {
             await ControlLoop.shared.sleep(for: .milliseconds(5))
             await settle()
-            takeAll()
+            handleAll()
         }
         defer { got = [] }
         if isSame(expected, got) { return }

@@ -30,7 +30,7 @@ import Testing
         }
         let states = [
             "closed", "silence", "music", "agreeing", "queued", "opening", "blocked", "awaiting", "open", "closing",
-            "reclosing", "withdrawn", "rewanted", "orphaned", "farewell", "over",
+            "reclosing", "withdrawn", "rewanted", "orphaned", "grace", "over",
         ]
         let reports = ["opened", "openedByHeadset", "failed", "closed", "freeController", "again"]
         #expect(Set(states + reports).subtracting(seen) == [])
@@ -234,7 +234,7 @@ struct LinkWorld {
         guard isClosing || !connection.isUp || random.below(8) == 0 else { return }
         if isClosing { seen.insert("again") }
         let limit = Duration.milliseconds(Int64(random.below(5000)))
-        connections[index].promise = now.advanced(by: limit).advanced(by: VoiceLink.grace)
+        connections[index].promise = now.advanced(by: limit).advanced(by: VoiceLink.requestMargin)
         let attempt = 1 + random.below(3)
         feed(index, "requested \(attempt)") { $0.requested(hint: nil, attempt: attempt, limit: limit, at: $1) }
     }
@@ -304,7 +304,7 @@ struct LinkWorld {
                 carried[number].endAt = now.advanced(by: .milliseconds(20))
             }
         case .startPause: closed(index)
-        case .report(let report): take(report, index)
+        case .report(let report): handle(report, index)
         case .freeController: seen.insert("freeController")
         case .setDeadline(let time): connections[index].deadline = time
         case .fault(let reason): fail("fault of \(address): \(reason)")
@@ -374,7 +374,7 @@ struct LinkWorld {
         }
     }
 
-    private mutating func take(_ report: VoiceLink.Report, _ index: Int) {
+    private mutating func handle(_ report: VoiceLink.Report, _ index: Int) {
         if present[connections[index].address] != index { fail("a report after the end of the connection") }
         switch report {
         case .opened, .openedByHeadset:
@@ -407,7 +407,7 @@ struct LinkWorld {
         let opening = connections.filter { connection in
             switch connection.link.state {
             case .opening, .blocked, .awaitingFirstPacket, .abandoned: true
-            case .closed, .waiting, .agreeing, .queued, .open, .closing, .farewell, .over: false
+            case .closed, .waiting, .agreeing, .queued, .open, .closing, .gracePeriod, .over: false
             }
         }
         if opening.count > 1 { fail("\(opening.count) set-ups at a time") }

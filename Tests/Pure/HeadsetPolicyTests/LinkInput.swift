@@ -62,7 +62,7 @@ extension VoiceLink {
         case .abandoned(_, .report): "withdrawn"
         case .abandoned(_, .reopen): "rewanted"
         case .abandoned(_, .over): "orphaned"
-        case .farewell: "farewell"
+        case .gracePeriod: "grace"
         case .over: "over"
         }
     }

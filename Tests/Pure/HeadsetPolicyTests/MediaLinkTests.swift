@@ -25,9 +25,9 @@ private enum Input: Hashable {
         case .resume: return link.resume()
         case .wanted, .unwanted:
             let actions = link.setOutputWanted(self == .wanted) ?? []
-            return actions + link.takeStep()
+            return actions + link.performStep()
         case .taken:
-            _ = link.takeForOutput(at: now)
+            _ = link.beginOutput(at: now)
             return []
         case .routeBegan: return link.routeBegan()
         case .routeRefused: return link.routeRefused()
@@ -171,7 +171,7 @@ extension MediaLink {
         _ = link.appeared()
         _ = link.setOutputWanted(true)
         var now: Int64 = 0
-        #expect(link.takeStep() == [.acquire])
+        #expect(link.performStep() == [.acquire])
         for pause: Int64 in [1000, 2000, 4000, 8000, 8000] {
             play(&link, [(now, .refused, [.failure, .lookAgain, .setDeadline(after(now + pause))])])
             now += pause

@@ -51,8 +51,8 @@ struct MediaWorld {
         case 9: feed("resume") { link, _ in link.resume() }
         case 10:
             let isWanted = random.below(3) > 0
-            feed("wanted \(isWanted)") { link, _ in (link.setOutputWanted(isWanted) ?? []) + link.takeStep() }
-        case 11: take()
+            feed("wanted \(isWanted)") { link, _ in (link.setOutputWanted(isWanted) ?? []) + link.performStep() }
+        case 11: beginOutput()
         case 12: leave()
         default: fail()
         }
@@ -66,7 +66,7 @@ struct MediaWorld {
             leave()
             if let deadline, user != .output { now = max(now, deadline) }
             fireDeadline()
-            take()
+            beginOutput()
         }
         if isAwaited { breach("a request never ended: \(link.state), \(link.request)") }
         let isOutputDue = link.isOutputWanted && !link.isKeptBack && link.isPresent && link.restsUntil == nil
@@ -100,8 +100,8 @@ struct MediaWorld {
         }
     }
 
-    private mutating func take() {
-        guard user == nil, link.takeForOutput(at: now) else { return }
+    private mutating func beginOutput() {
+        guard user == nil, link.beginOutput(at: now) else { return }
         log.append("taken: \(link.state)")
         user = .output
         if !isHeld || link.request == .open || link.isKeptBack { breach("played where nothing may be") }

@@ -270,7 +270,7 @@ import Testing
             var (searching, open, asked) = (false, 0, 0)
             var pending: [Int] = []
             var now = 0
-            func take(_ actions: [PairingWindow.Action]) {
+            func handle(_ actions: [PairingWindow.Action]) {
                 for action in actions {
                     switch action {
                     case .startDiscovery:
@@ -293,12 +293,12 @@ import Testing
                 switch Int.random(in: 0...7, using: &random) {
                 case 0 where window.state == .closed:
                     open += 1
-                    take(window.open(for: .seconds(30), try PairingRules(), by: "a test", at: at(now)))
-                case 1: take(window.scan(for: .seconds(5), by: "a test", at: at(now)))
-                case 2: take(window.close(by: "a test", at: at(now)))
+                    handle(window.open(for: .seconds(30), try PairingRules(), by: "a test", at: at(now)))
+                case 1: handle(window.scan(for: .seconds(5), by: "a test", at: at(now)))
+                case 2: handle(window.close(by: "a test", at: at(now)))
                 case 3:
                     let number = pending.popLast() ?? 0
-                    take(window.answered(number, Bool.random(using: &random) ? .done : .failed("no"), at: at(now)))
+                    handle(window.answered(number, Bool.random(using: &random) ? .done : .failed("no"), at: at(now)))
                 case 4: _ = window.asked(Self.second, .authorization, at: at(now))
                 default:
                     let devices = [
@@ -306,15 +306,15 @@ import Testing
                         device(Self.second, isPaired: Bool.random(using: &random)),
                     ]
                     let hasCall = Bool.random(using: &random)
-                    take(window.update(devices, hasCall: hasCall, at: at(now)))
+                    handle(window.update(devices, hasCall: hasCall, at: at(now)))
                     #expect(!hasCall || !searching)
                 }
             }
             // All is answered, without new input.
-            take(window.update([], hasCall: false, at: at(now)))
-            while let number = pending.popLast() { take(window.answered(number, .failed("no"), at: at(now))) }
-            take(window.answered(asked, .failed("no"), at: at(now)))
-            take(window.deadlineReached(at: at(now + 60_000)))
+            handle(window.update([], hasCall: false, at: at(now)))
+            while let number = pending.popLast() { handle(window.answered(number, .failed("no"), at: at(now))) }
+            handle(window.answered(asked, .failed("no"), at: at(now)))
+            handle(window.deadlineReached(at: at(now + 60_000)))
             #expect(window.state == .closed && !window.isSearching && !searching && open == 0, "seed \(seed)")
         }
     }

@@ -18,7 +18,7 @@ struct ReconnectWorld {
         manager = ReconnectManager(settings: settings, memories: memories)
     }
 
-    private mutating func take(_ actions: [ReconnectManager.Action]) {
+    private mutating func handle(_ actions: [ReconnectManager.Action]) {
         deadline = nil
         for action in actions {
             if case .setDeadline(let time) = action {
@@ -32,7 +32,7 @@ struct ReconnectWorld {
     }
 
     mutating func update() {
-        take(manager.update(Array(facts.values), isActive: isActive, isBusy: isBusy, at: now))
+        handle(manager.update(Array(facts.values), isActive: isActive, isBusy: isBusy, at: now))
     }
 
     mutating func set(
@@ -53,25 +53,25 @@ struct ReconnectWorld {
     }
 
     mutating func say(_ reason: DisconnectionReason, _ address: BluetoothAddress) {
-        take(manager.disconnected(address, reason, at: now))
+        handle(manager.disconnected(address, reason, at: now))
     }
 
-    mutating func dismiss(_ address: BluetoothAddress) { take(manager.dismissed(address, at: now)) }
+    mutating func dismiss(_ address: BluetoothAddress) { handle(manager.dismissed(address, at: now)) }
 
     mutating func free(_ address: BluetoothAddress) { manager.freed(address, at: now) }
 
     mutating func answer(_ outcome: ReconnectManager.Outcome) {
-        take(manager.answered(pages.count, outcome, at: now))
+        handle(manager.answered(pages.count, outcome, at: now))
     }
 
-    mutating func follow(_ settings: ReconnectManager.Settings) { take(manager.follow(settings, at: now)) }
+    mutating func follow(_ settings: ReconnectManager.Settings) { handle(manager.follow(settings, at: now)) }
 
     /// Advances time, deadline by deadline.
     mutating func pass(until end: Instant) {
         var steps = 0
         while let next = deadline, next <= end, steps < 10_000 {
             now = max(now, next)
-            take(manager.deadlineReached(at: now))
+            handle(manager.deadlineReached(at: now))
             steps += 1
         }
         #expect(steps < 10_000, "deadlines that do not move on")

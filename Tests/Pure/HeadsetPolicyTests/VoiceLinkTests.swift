@@ -21,7 +21,7 @@ import Testing
         ("withdrawn", way("opening") + [.closeRequested]),
         ("rewanted", way("opening") + [.closeRequested, .requested(attempt: 1)]),
         ("orphaned", way("opening") + [.sessionEnded]),
-        ("farewell", way("open") + [.ended(.byHeadset)]),
+        ("grace", way("open") + [.ended(.byHeadset)]),
         ("over", [.sessionEnded]),
     ]
 
@@ -57,13 +57,13 @@ import Testing
         opening   .         withdrawn .        .     orphaned !       !       withdrawn  .       .       .        awaiting agreeing blocked .      .         .
         blocked   .         closed    .        .     over     !       !       closed     .       .       .        !        !        !       .      .         .
         awaiting  .         closed    .        .     over     !       !       closed     .       .       .        !        !        !       open   queued    queued
-        open      .         closing   .        .     over     !       !       closing    .       .       .        !        !        !       .      farewell  closed
+        open      .         closing   .        .     over     !       !       closing    .       .       .        !        !        !       .      grace     closed
         closing   reclosing .         .        .     over     !       !       .          .       .       .        !        !        !       .      closed    closed
         reclosing .         closing   .        .     over     !       !       .          .       .       .        !        !        !       .      music     music
         withdrawn rewanted  .         .        .     orphaned !       !       .          .       .       .        closed   closed   closed  .      .         .
         rewanted  .         withdrawn .        .     orphaned !       !       .          .       .       .        music    music    music   .      .         .
         orphaned  .         .         .        .     .        !       !       .          .       .       .        over     over     over    .      .         .
-        farewell  music     closed    .        .     over     queued  queued  .          .       .       .        !        !        !       .      .         .
+        grace     music     closed    .        .     over     queued  queued  .          .       .       .        !        !        !       .      .         .
         over      .         .         .        .     .        .       .       .          .       .       .        !        !        !       .      .         .
         """
 
@@ -206,9 +206,9 @@ import Testing
             &link,
             [
                 (0, .silent, []),
-                (0, .requested(attempt: 1), [.note(.waitsForSignOfLife), .setDeadline(after(6000))]),
+                (0, .requested(attempt: 1), [.note(.waitsForData), .setDeadline(after(6000))]),
                 (5000, .closeRequested, [.report(.closed(.requested)), .setDeadline(nil)]),
-                (5500, .requested(attempt: 2), [.note(.waitsForSignOfLife), .setDeadline(after(11500))]),
+                (5500, .requested(attempt: 2), [.note(.waitsForData), .setDeadline(after(11500))]),
                 (6000, .heard, [.makeRoom]),
                 (6000, .closeRequested, [.leaveRoom, .report(.closed(.requested)), .setDeadline(nil)]),
                 (7000, .silent, []),

@@ -21,7 +21,7 @@ import Testing
         .callIncoming(call: "c", video: false, routes: nil), .callAnswered(call: "c", via: nil),
         .callAnswered(call: "c", via: .handset), .callAnswered(call: "c", via: .headset(address)), .callHeld(call: "c"),
         .callResumed(call: "c"), .callEnded(call: "c"), .headsetDescribed(address, category: .watch, inbandRing: false),
-        .headsetWish(address, takesCalls: false),
+        .headsetPreference(address, takesCalls: false),
         .headsetConnected(address, profiles: [.hfp]), .headsetDisconnected(address), .headsetForgotten(address),
         .headsetProfile(address, .a2dp, isUp: true), .adapterPowered(false), .linkOpened(address),
         .linkFailed(address, .unsupportedCodec), .linkClosed(address, .requested), .linkClosed(address, .remote),

@@ -117,7 +117,7 @@ struct SBCEncoderTests {
         #expect(packetizer.byteCount == 33 && packetizer.free == 67)
         packetizer.begin(timestamp: 0x70)
         #expect(packetizer.bytes[2] == 0 && packetizer.bytes[3] == 0 && packetizer.bytes[12] == 0)
-        packetizer.takeBack()
+        packetizer.discard()
         packetizer.begin(timestamp: 0x70)
         #expect(packetizer.bytes[2] == 0 && packetizer.bytes[3] == 0)
         #expect(packetizer.room(frameBytes: 88) == 0 && packetizer.room(frameBytes: 87) == 1)

@@ -25,7 +25,7 @@ private struct ClickDetector {
         quiet = rate / 20
     }
 
-    mutating func take(_ sample: Int16) {
+    mutating func add(_ sample: Int16) {
         let value = Double(sample)
         if frames == 0 && sample == 0 { return }
         frames += 1
@@ -79,7 +79,7 @@ private struct DriftCourse {
         let bench = PathBench(playback: card, busRate: busRate, queueMilliseconds: Self.queueMilliseconds)
         var listener = Listener(self, delayFrames: AdaptiveResampler(from: busRate, to: cardRate).delayFrames)
         card.onPlayed = { samples, frames in
-            listener.take(samples.assumingMemoryBound(to: Int16.self), frames, card)
+            listener.add(samples.assumingMemoryBound(to: Int16.self), frames, card)
         }
         let period = busRate / Int(Self.hertz)
         let tone = (0..<(2 * period)).map { index in
@@ -132,7 +132,7 @@ private struct DriftCourse {
                 / Double(course.cardRate)
         }
 
-        mutating func take(_ samples: UnsafePointer<Int16>, _ frames: Int, _ card: SimulatedCard) {
+        mutating func add(_ samples: UnsafePointer<Int16>, _ frames: Int, _ card: SimulatedCard) {
             for index in 0..<frames {
                 let sample = samples[index]
                 frame += 1
@@ -140,13 +140,13 @@ private struct DriftCourse {
                 if let mistake, frame >= 3 * rate + rate / 2 + 77, frame < 3 * rate + rate / 2 + 77 + mistake.frames {
                     switch mistake {
                     case .lost: continue
-                    case .repeated: detector.take(sample)
+                    case .repeated: detector.add(sample)
                     case .hole:
-                        detector.take(0)
+                        detector.add(0)
                         continue
                     }
                 }
-                detector.take(sample)
+                detector.add(sample)
                 let place = (frame - 1) % rate
                 // Before the first second the queue is silence.
                 if place < windowFrames && frame > rate { listen(sample, place, card) }

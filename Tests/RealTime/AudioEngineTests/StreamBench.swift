@@ -126,7 +126,7 @@ final class StreamPortBench {
 
     /// The headset receives at most this many packets. Returns their bytes.
     @discardableResult
-    func take(_ count: Int = .max) -> Int {
+    func receive(_ count: Int = .max) -> Int {
         var (left, taken) = (count, 0)
         var buffer = [UInt8](repeating: 0, count: 4_096)
         while left > 0 {

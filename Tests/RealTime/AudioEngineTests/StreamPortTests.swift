@@ -14,10 +14,10 @@ import Testing
         let source = tone(500, rate: 16_000)
         for _ in 0..<6_000 {
             #expect(box.tick(source) == 0)
-            box.take()
+            box.receive()
         }
         #expect(box.finish())
-        box.take()
+        box.receive()
         #expect(box.sink.faults == [] && box.sink.lostPackets == 0 && box.sink.skippedFrames == 0)
         // The input, filled up to a codec frame, and one more for the filters' delay.
         #expect((128..<256).contains(box.sink.left.count - 60 * rate))
@@ -41,7 +41,7 @@ import Testing
             let box = try StreamPortBench(configuration, mtu: mtu)
             for _ in 0..<100 {
                 #expect(box.tick(tone(500, rate: 16_000)) == 0)
-                box.take()
+                box.receive()
             }
             let bitpool = try #require(
                 configuration.bitpool(configuration.bitpool(.standard), within: mtu - 13))
@@ -59,7 +59,7 @@ import Testing
         let source = tone(500, rate: 16_000)
         for _ in 0..<100 {
             box.tick(source)
-            box.take()
+            box.receive()
         }
         #expect(box.counted.bitpool == 53 && box.counted.queuedMilliseconds < 20)
         // Half a second without an accepted packet.
@@ -71,11 +71,11 @@ import Testing
         let dropped = counted.overrunFrames
         #expect(dropped > 0)
         // And it continues.
-        box.take()
+        box.receive()
         #expect(box.resumeIfBlocked() == 0)
         for _ in 0..<2_000 {
             box.tick(source)
-            box.take()
+            box.receive()
             #expect(box.resumeIfBlocked() == 0)
         }
         counted = box.counted
@@ -98,7 +98,7 @@ import Testing
             box.tick(tone(500, rate: 16_000))
             allowance += rate
             while allowance > 0 {
-                let taken = box.take(1)
+                let taken = box.receive(1)
                 if taken == 0 { break }
                 allowance -= taken
             }
@@ -115,10 +115,10 @@ import Testing
         #expect(box.isWaiting)
         box.port.pointee.stop()
         #expect(!box.isWaiting && !box.isBlocked && box.queuedMilliseconds == 0)
-        box.take()
+        box.receive()
         for _ in 0..<40 {
             box.tick()
-            box.take()
+            box.receive()
         }
         #expect(box.sink.faults == [] && box.sink.lostPackets == 0 && box.sink.skippedFrames > 0)
     }
@@ -150,7 +150,7 @@ import Testing
             }
             box.port.pointee.addScratch(to: lane)
             box.tick(tone(2_000, rate: 16_000, amplitude: 2_000))
-            box.take()
+            box.receive()
         }
         let heard = (box.sink.left.dropFirst(9_600), box.sink.right.dropFirst(9_600))
         // Powers of 4000² and 6000² beside the bus's 2000².
@@ -172,7 +172,7 @@ import Testing
                 for index in 0..<960 { box.port.pointee.scratch[index] = 30_000 }
                 box.port.pointee.addScratch(to: lane)
                 box.tick { _ in 20_000 }
-                box.take()
+                box.receive()
             }
         }
         run(50)

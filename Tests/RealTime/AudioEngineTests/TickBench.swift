@@ -135,7 +135,7 @@ final class TickBench {
     }
 
     deinit {
-        thread.pointee.takeBack { event in
+        thread.pointee.releaseAll { event in
             if case .voiceReturned(let port) = event { port.deinitialize(count: 1).deallocate() }
         }
         thread.deinitialize(count: 1).deallocate()
@@ -176,7 +176,7 @@ final class TickBench {
         for device in devices { device.set(time) }
         let isTaken = commands.pointee.push(command)
         #expect(isTaken)
-        thread.pointee.takeCommands()
+        thread.pointee.handleCommands()
         takeEvents()
     }
 

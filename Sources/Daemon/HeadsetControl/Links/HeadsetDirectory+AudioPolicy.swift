@@ -20,7 +20,7 @@ extension HeadsetDirectory {
     package func applyAudioPolicy(of session: HeadsetSession) {
         guard session.isEstablished, session.audioPolicy != nil else { return }
         let address = session.address
-        routing.send(.headsetWish(address, takesCalls: session.audioPolicy?.calls != .notAllowed))
+        routing.send(.headsetPreference(address, takesCalls: session.audioPolicy?.calls != .notAllowed))
         changes.send(.changed(address))
     }
 

@@ -371,7 +371,7 @@ package final class HeadsetDirectory: LinkOpening {
             graph.setOwnVoiceProcessing(false, ofLink: address)
             if session.isEstablished {
                 routing.send(.headsetProfile(address, .hfp, isUp: false))
-                if session.audioPolicy != nil { routing.send(.headsetWish(address, takesCalls: true)) }
+                if session.audioPolicy != nil { routing.send(.headsetPreference(address, takesCalls: true)) }
                 changes.send(.vanished(address))
             }
             // Learning may write a file: move the call first.

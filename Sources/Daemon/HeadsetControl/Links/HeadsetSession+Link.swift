@@ -166,7 +166,7 @@ extension HeadsetSession: LinkContender {
 
     private func log(_ note: VoiceLink.Note, _ subject: LinkSubject) {
         switch note {
-        case .waitsForSignOfLife:
+        case .waitsForData:
             logger.info("\(address): silent since its link closed: its link is opened once it sends something")
         case .refused: if case .refusal(let error) = subject { logger.notice("\(address): \(error)") }
         // A link that the other side has closed says nothing about where the controller sends voice.

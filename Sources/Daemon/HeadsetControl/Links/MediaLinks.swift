@@ -276,12 +276,12 @@ extension MediaLinks: StreamOpening {
             guard let actions = link.machine.setOutputWanted(addresses.contains(address)) else { continue }
             act(link, actions)
             // Its next step may change the graph, which is being changed right now.
-            later { $0.act(link, link.machine.takeStep()) }
+            later { $0.act(link, link.machine.performStep()) }
         }
     }
 
     package func takeStream(for address: BluetoothAddress) -> OpenStream? {
-        guard let link = links[address], link.machine.takeForOutput(at: ControlLoop.now) else { return nil }
+        guard let link = links[address], link.machine.beginOutput(at: ControlLoop.now) else { return nil }
         return open(link)
     }
 

@@ -19,10 +19,10 @@ extension AudioGateway {
             if connection.isEstablished {
                 startAudio(hint: hint, at: now)
             } else {
-                audioWanted = AudioWish(hint: hint)
+                deferredAudio = DeferredAudioRequest(hint: hint)
             }
         case .disconnect:
-            audioWanted = nil
+            deferredAudio = nil
             deferred.removeAll { line in
                 if case .codec = line.line { true } else { false }
             }

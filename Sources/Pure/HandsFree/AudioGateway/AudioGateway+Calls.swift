@@ -21,7 +21,7 @@ extension AudioGateway {
         }
         followResponseAndHold(before)
         let new = shownIndicators
-        take(new)
+        update(new)
         if new.call != old.call { report(.call) }
         if new.callSetup != old.callSetup { report(.callSetup) }
         if new.callHeld != old.callHeld {

@@ -73,7 +73,7 @@ extension AudioGateway {
         case .speakerVolume: return try respondAboutVolume(.speaker, command, at: now)
         case .microphoneVolume: return try respondAboutVolume(.microphone, command, at: now)
         case .keyPress:
-            try takeKey(command)
+            try checkKey(command)
             guard connection.isEstablished else { return .refuse(.notAllowed) }
             tell(.button(.callKey))
             return .done
@@ -106,7 +106,7 @@ extension AudioGateway {
     }
 
     /// Handles AT+CKPD=200: the one button of the Headset Profile.
-    func takeKey(_ command: ATCommand) throws(ATSyntaxError) {
+    func checkKey(_ command: ATCommand) throws(ATSyntaxError) {
         guard command.form == .set else { throw .missing }
         var parameters = command.parameters
         guard try parameters.number() == 200 else { throw .malformed }

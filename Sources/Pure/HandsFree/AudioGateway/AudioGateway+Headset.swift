@@ -9,7 +9,7 @@ extension AudioGateway {
         switch name {
         case .none: return .done
         case .keyPress:
-            try takeKey(command)
+            try checkKey(command)
             return pressButton(at: now)
         case .speakerVolume: return try respondAboutVolume(.speaker, command, at: now)
         case .microphoneVolume: return try respondAboutVolume(.microphone, command, at: now)

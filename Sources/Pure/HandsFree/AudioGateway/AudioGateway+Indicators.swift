@@ -42,7 +42,7 @@ extension AudioGateway {
         sendUnsolicited(.indicator(indicator, value))
     }
 
-    mutating func take(_ indicators: CallIndicators) {
+    mutating func update(_ indicators: CallIndicators) {
         values[.call] = indicators.call
         values[.callSetup] = indicators.callSetup
         values[.callHeld] = indicators.callHeld
@@ -62,7 +62,7 @@ extension AudioGateway {
         case (.reporting, .set): return try setReporting(command.parameters)
         case (.activation, .set): return try setActivation(command.parameters)
         case (.hfIndicators, _): return try respondAboutHFIndicators(command)
-        case (.hfIndicatorValue, .set): return try takeHFIndicator(command.parameters)
+        case (.hfIndicatorValue, .set): return try handleHFIndicator(command.parameters)
         default: return .refuse(.notSupported)
         }
     }
@@ -124,7 +124,7 @@ extension AudioGateway {
 
     /// Handles AT+BIEV: ERROR for an indicator that is unknown, switched off or out of range; the connection stays
     /// (docs/inside/Interop.md A16).
-    private mutating func takeHFIndicator(_ list: ATParameters) throws(ATSyntaxError) -> Reply {
+    private mutating func handleHFIndicator(_ list: ATParameters) throws(ATSyntaxError) -> Reply {
         var parameters = list
         let id = try parameters.number()
         let value = try parameters.number()

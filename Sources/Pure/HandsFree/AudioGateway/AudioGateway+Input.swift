@@ -11,7 +11,7 @@ extension AudioGateway {
     }
 
     private mutating func receive(_ input: ATReader.Input, at now: Instant) {
-        guard quota.take(at: now), queue.count < Self.queueLimit else {
+        guard quota.consume(at: now), queue.count < Self.queueLimit else {
             close(.flooded)
             return
         }

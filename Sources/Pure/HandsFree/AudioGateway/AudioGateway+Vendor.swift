@@ -12,7 +12,7 @@ extension AudioGateway {
             let name = configuration.quirks.appleName ?? configuration.appleName
             send(.appleAccessory(name: name, features: configuration.appleFeatures))
             return .done
-        case (.appleEvent, .set): return try takeAppleEvent(&parameters)
+        case (.appleEvent, .set): return try handleAppleEvent(&parameters)
         case (.appleVoiceAssistant, .read):
             // 0: not available on this platform.
             send(.appleVoiceAssistant(0))
@@ -21,14 +21,14 @@ extension AudioGateway {
             _ = try parameters.number(in: 0...2)
             try parameters.end()
             return .done
-        case (.plantronicsEvent, .set): return try takePlantronicsEvent(&parameters)
+        case (.plantronicsEvent, .set): return try handlePlantronicsEvent(&parameters)
         case (.android, .test):
             guard configuration.takesAudioPolicy else { return .refuse(.notSupported) }
             send(.androidFeatures)
             return .done
-        case (.android, .set): return try takeAndroid(&parameters)
+        case (.android, .set): return try handleAndroid(&parameters)
         case (.csrFeatures, .set): return try exchangeCSRFeatures(&parameters)
-        case (.csrIndicators, .set): return try takeCSRIndicators(parameters.rest)
+        case (.csrIndicators, .set): return try handleCSRIndicators(parameters.rest)
         case (.csrNegotiation, .set): return try refuseCSRCodec(parameters.rest)
         case (.csrBattery, .set):
             let level = try parameters.number(in: 0...9)
@@ -47,7 +47,7 @@ extension AudioGateway {
     // MARK: Apple
 
     /// Handles AT+IPHONEACCEV=count,key,value,…: key 1 is the battery from 0 to 9, key 2 whether it is docked.
-    private mutating func takeAppleEvent(_ parameters: inout ATParameters) throws(ATSyntaxError) -> Reply {
+    private mutating func handleAppleEvent(_ parameters: inout ATParameters) throws(ATSyntaxError) -> Reply {
         let count = try parameters.number(in: 0...16)
         var level: Int?
         var isDocked: Bool?
@@ -74,7 +74,7 @@ extension AudioGateway {
 
     /// Handles AT+XEVENT=BATTERY,level,levels,minutes,charging; the short form has only the level, of ten. Other events are
     /// passed on by their word.
-    private mutating func takePlantronicsEvent(_ parameters: inout ATParameters) throws(ATSyntaxError) -> Reply {
+    private mutating func handlePlantronicsEvent(_ parameters: inout ATParameters) throws(ATSyntaxError) -> Reply {
         guard let word = parameters.text() else { throw .missing }
         guard word.utf8.first.map(Self.isLetter) == true else { throw .malformed }
         guard word.uppercased() == "BATTERY" else {
@@ -104,12 +104,12 @@ extension AudioGateway {
 
     // MARK: Android
 
-    private mutating func takeAndroid(_ parameters: inout ATParameters) throws(ATSyntaxError) -> Reply {
+    private mutating func handleAndroid(_ parameters: inout ATParameters) throws(ATSyntaxError) -> Reply {
         guard let word = parameters.text() else { throw .missing }
         switch word.uppercased() {
         case SinkAudioPolicy.word where configuration.takesAudioPolicy:
-            let wishes = try parameters.numbers(limit: 3).map(SinkAudioPolicy.Wish.init(rawValue:))
-            guard wishes.count == 3, let calls = wishes[0], let activation = wishes[1], let ring = wishes[2] else {
+            let preferences = try parameters.numbers(limit: 3).map(SinkAudioPolicy.Preference.init(rawValue:))
+            guard preferences.count == 3, let calls = preferences[0], let activation = preferences[1], let ring = preferences[2] else {
                 throw .malformed
             }
             allowsInbandRing = ring != .notAllowed
@@ -144,7 +144,7 @@ extension AudioGateway {
 
     /// Handles AT+CSR=0, which switches all off, and AT+CSR=(4,1),(5,0), which switches some on or off. Unlisted indicators
     /// stay off.
-    private mutating func takeCSRIndicators(_ bytes: [UInt8]) throws(ATSyntaxError) -> Reply {
+    private mutating func handleCSRIndicators(_ bytes: [UInt8]) throws(ATSyntaxError) -> Reply {
         if bytes == [UInt8(ascii: "0")] { return .done }
         _ = try CSRIndicator.list(bytes)
         return .done

@@ -34,7 +34,7 @@ extension AudioGateway {
         if !audio.isInUse, !virtualCall.isAsked { virtualCall.isDismissed = false }
         guard virtualCall.isShown != wantsVirtualCall else { return }
         virtualCall.isShown = wantsVirtualCall
-        take(shownIndicators)
+        update(shownIndicators)
         report(.call)
     }
 

@@ -56,7 +56,7 @@ package struct AudioGateway: Sendable {
     var ringAt: Instant?
     /// When `callsetup` is repeated.
     var reminderAt: Instant?
-    var audioWanted: AudioWish?
+    var deferredAudio: DeferredAudioRequest?
     var volume = VolumeState()
     /// The headset has sent a line that is not a command.
     var saysOtherThings = false
@@ -74,7 +74,7 @@ package struct AudioGateway: Sendable {
     }
 
     /// The audio connection was requested before the service level connection was established.
-    struct AudioWish: Sendable {
+    struct DeferredAudioRequest: Sendable {
         let hint: VoiceCodec?
     }
 
@@ -118,7 +118,7 @@ package struct AudioGateway: Sendable {
         hfIndicatorIsOn = configuration.hfIndicators
         self.calls = calls
         self.startedAt = startedAt
-        take(shownIndicators)
+        update(shownIndicators)
     }
 
     /// Applies the settings that may change while the headset is connected: the codecs, from the next audio connection on,
@@ -318,9 +318,9 @@ package struct AudioGateway: Sendable {
             report(indicator)
         }
         startRinging(at: now)
-        if let wish = audioWanted {
-            audioWanted = nil
-            startAudio(hint: wish.hint, at: now)
+        if let request = deferredAudio {
+            deferredAudio = nil
+            startAudio(hint: request.hint, at: now)
         }
     }
 

@@ -23,7 +23,7 @@ package struct CommandQuota: Sendable {
     }
 
     /// Takes one token; false when the bucket is empty.
-    package mutating func take(at now: Instant) -> Bool {
+    package mutating func consume(at now: Instant) -> Bool {
         let capacity = Int64(burst) * Self.unit
         if let filledAt, filledAt < now {
             let (gained, overflow) = filledAt.duration(to: now).nanoseconds.multipliedReportingOverflow(

@@ -37,7 +37,7 @@ package struct CSRIndicator: Hashable, Sendable {
 extension AudioGateway {
     /// A headset's preferences for the routing of calls to it (AT+ANDROID=SINKAUDIOPOLICY,…).
     package struct SinkAudioPolicy: Hashable, Sendable {
-        package enum Wish: Int, Hashable, Sendable {
+        package enum Preference: Int, Hashable, Sendable {
             case unspecified = 0
             case allowed = 1
             case notAllowed = 2
@@ -45,11 +45,11 @@ extension AudioGateway {
 
         package static let word = "SINKAUDIOPOLICY"
         /// A call that is answered or dialled elsewhere moves to this headset.
-        package let calls: Wish
+        package let calls: Preference
         /// The headset becomes active when it connects.
-        package let activation: Wish
+        package let activation: Preference
         /// The headset accepts our ring tone in its audio.
-        package let inbandRing: Wish
+        package let inbandRing: Preference
     }
 
     package enum PowerSource: String, Hashable, Sendable {
