@@ -65,7 +65,7 @@ final class BaresipConnection {
     /// Sends the bytes in order, as soon as baresip accepts them. Ignored before the connection and after its end.
     func write(_ bytes: [UInt8]) {
         guard isConnected, !isEnding, !bytes.isEmpty else { return }
-        guard output.count + bytes.count <= Self.outputLimit else { return end("it takes no commands") }
+        guard output.count + bytes.count <= Self.outputLimit else { return end("it accepts no commands") }
         output += bytes
         flush()
     }

@@ -90,13 +90,13 @@ extension BaresipProvider {
     private func ended(_ report: Report, _ error: BridgeError) -> Bool {
         switch report {
         case .appeared:
-            if refusal != error.message { logger.warning("btcalld does not take baresip's calls: \(error.message)") }
+            if refusal != error.message { logger.warning("btcalld refuses baresip's calls: \(error.message)") }
             refusal = error.message
             retreat(for: Self.refusalPause)
             return true
         case .added(let key, let direction, _):
             if error.isPassing { return false }
-            logger.notice("a call of baresip is not taken: \(error.message)")
+            logger.notice("btcalld refuses a call of baresip: \(error.message)")
             if direction == .incoming { carryOut(follower.refuse(key, at: ControlLoop.now)) }
             return true
         case .changed(let key, let state):
@@ -104,10 +104,10 @@ extension BaresipProvider {
             if error.isPassing || error.code == .timedOut { return false }
             if state.isEnded { calls = calls.filter { $0.value != key } }
             // btcalld has already ended a call that was ended from here.
-            logger.debug("a call of baresip does not become \(state): \(error.message)")
+            logger.debug("a call of baresip cannot become \(state): \(error.message)")
             return true
         case .vanished:
-            logger.debug("baresip's calls are not withdrawn: \(error.message)")
+            logger.debug("baresip's calls cannot be withdrawn: \(error.message)")
             return true
         }
     }

@@ -53,8 +53,8 @@ extension BaresipProvider {
 
     private func refusal(_ failure: BaresipFollower.Failure) -> ProviderRefusal {
         switch failure {
-        case .away: .failed("baresip at \(settings.control) is not there")
-        case .noSuchCall: .noSuchCall("baresip knows the call no more")
+        case .away: .failed("baresip at \(settings.control) cannot be reached")
+        case .noSuchCall: .noSuchCall("baresip no longer has the call")
         case .timedOut(let what), .refused(let what), .invalid(let what): .failed(what)
         }
     }

@@ -73,7 +73,7 @@ final class BaresipProvider: BTCall.CallProvider {
         }
         for await state in await bridge.states() {
             let isActive = state == .active
-            if !isActive, isBridgeActive != false { logger.info("btcalld is not active: baresip waits for it") }
+            if !isActive, isBridgeActive != false { logger.info("btcalld is not active: waiting for it") }
             isBridgeActive = isActive
             reconsider()
         }
@@ -221,15 +221,15 @@ final class BaresipProvider: BTCall.CallProvider {
             isHoldSaid = true
             logger.info("baresip does not report when the far end holds a call: such a call stays active here")
         case .away(let reason):
-            logger.notice("baresip at \(place) is not there (\(reason)); it is looked for every 1 to 30 s")
-            notifier.status("baresip at \(place) is not there: \(reason)")
+            logger.notice("baresip at \(place) cannot be reached (\(reason)): retrying every 1 to 30 s")
+            notifier.status("baresip at \(place) cannot be reached: \(reason)")
         case .stranger(let reason):
             logger.warning(
                 """
-                what listens at \(place) is not baresip's ctrl_tcp: \(reason); it is left alone for 30 s at a time: see \
+                the program at \(place) is not baresip's ctrl_tcp: \(reason); btcall-baresip retries every 30 s: see \
                 control in /etc/btcall/baresip.conf, and ctrl_tcp_listen in baresip's configuration
                 """)
-            notifier.status("what listens at \(place) is not baresip")
+            notifier.status("the program at \(place) is not baresip")
         case .odd(let what): logger.warning("baresip at \(place): \(what)")
         }
     }

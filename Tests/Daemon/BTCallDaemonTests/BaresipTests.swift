@@ -162,7 +162,7 @@ extension DaemonTests {
                 try await noCall(box)
                 #expect(!box.log.containing("ended, providerGone").isEmpty)
                 let place = "127.0.0.1:\(own.controlPort)"
-                #expect(program.errors.ranges(of: "baresip at \(place) is not there").count == 1)
+                #expect(program.errors.ranges(of: "baresip at \(place) cannot be reached").count == 1)
                 // No provider can dial any more.
                 await #expect(throws: BusError.self) { try await self.place(box, "1") }
                 let next = try await Softphone("board", user: "board", like: own, proxy: far)
@@ -250,11 +250,11 @@ extension DaemonTests {
             func startProgram(_ box: Box) async throws {
                 program = try start(box, own.controlPort)
                 try await eventually("it waits for btcalld") {
-                    program?.errors.contains("btcalld is not active: baresip waits for it") ?? false
+                    program?.errors.contains("btcalld is not active: waiting for it") ?? false
                 }
             }
             try await Box.run(prepare: startProgram) { box in
-                try await eventually("it looks for baresip") { program?.errors.contains("is not there") ?? false }
+                try await eventually("it looks for baresip") { program?.errors.contains("cannot be reached") ?? false }
                 #expect(box.log.containing("baresip registered").isEmpty)
                 let next = try await Softphone("board", user: "board", like: own, proxy: far)
                 defer { next.kill() }

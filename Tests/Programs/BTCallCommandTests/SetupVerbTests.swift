@@ -147,7 +147,7 @@ private final class FakeBoard {
             ("[board x]\nspeakerphone.loudness = a", "there is no such key"),
             (
                 "[board x]\ncard = a\n[board y]\ncard = b\n[board x]\nmodel = c",
-                "f:6: [board x] model: the board is there twice"
+                "f:6: [board x] model: the board is listed twice"
             ),
         ] {
             let error = #expect(throws: CommandFailure.self) {

@@ -26,8 +26,8 @@ import Testing
         #expect(text.contains(verdict))
         let story = [
             "1. a call starts", "the call is on earpiece", "2. headset 1 is switched on", "the call is on headset 1",
-            "3. headset 1 dies without a word", "4. headset 2 is switched on", "the call is on headset 2",
-            "comparing what was heard with what was said: 6 of 6",
+            "3. headset 1 dies silently", "4. headset 2 is switched on", "the call is on headset 2",
+            "comparing the recordings with the speech: 6 of 6",
         ]
         var rest = text[...]
         for line in story {

@@ -268,10 +268,10 @@ import Testing
     @Test(arguments: [
         (#""features":["three_way","teleport"]"#, #"there is no feature \"teleport\""#),
         (#""codecs":["opus"]"#, #"there is no codec \"opus\""#),
-        (#""profile":"HFP_HF""#, #"profile \"HFP_HF\": HFP_AG and HSP_AG are there"#),
-        (#""version":"2.0""#, #"version \"2.0\": 1.5 to 1.10 are there"#),
+        (#""profile":"HFP_HF""#, #"profile \"HFP_HF\": accepted: HFP_AG, HSP_AG"#),
+        (#""version":"2.0""#, #"version \"2.0\": accepted: 1.5 to 1.10"#),
         (#""chld":["5"]"#, #"there is no chld option \"5\""#),
-        (#""hf_indicators":{"9":"enabled"}"#, "there is no HF indicator 9: 1 and 2 are there"),
+        (#""hf_indicators":{"9":"enabled"}"#, "there is no HF indicator 9; accepted: 1, 2"),
     ])
     func `an unsupported configuration is reported, which is not a failure`(_ members: String, _ why: String)
         throws

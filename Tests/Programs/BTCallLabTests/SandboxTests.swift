@@ -33,7 +33,7 @@ import Testing
         #expect(onFirst.calls.map(\.state) == [.active])
         #expect(onFirst.calls.first?.number == "+4930654321")
         terminal.type("k")
-        try terminal.wait(for: "headset 1 is gone without a word")
+        try terminal.wait(for: "headset 1 has died silently")
         try terminal.wait(for: "the call is on: earpiece")
         #expect(try await bridge.status().route == .earpiece)
         terminal.type("2")

@@ -31,7 +31,7 @@ struct BoardProfile: Sendable {
             }
             if profiles.last?.name != String(words[1]) {
                 guard !profiles.contains(where: { $0.name == words[1] }) else {
-                    throw refused("the board is there twice", "give each board one section")
+                    throw refused("the board is listed twice", "give each board one section")
                 }
                 profiles.append(BoardProfile(name: String(words[1])))
             }

@@ -10,14 +10,14 @@ extension GatewaySetup {
     init(_ fields: MessageFields) throws(MessageRefusal) {
         if let word = try fields.optionalText("profile") {
             guard let profile = AudioGatewayConfiguration.Profile(rawValue: word) else {
-                throw .unsupported("profile \"\(word)\": HFP_AG and HSP_AG are there")
+                throw .unsupported("profile \"\(word)\": accepted: HFP_AG, HSP_AG")
             }
             configuration.profile = profile
         }
         if let word = try fields.optionalTextOrNumber("version") {
             // 1.10 as a number is 1.1.
             guard let version = ProfileVersion(word: word == "1.1" ? "1.10" : word) else {
-                throw .unsupported("version \"\(word)\": 1.5 to 1.10 are there")
+                throw .unsupported("version \"\(word)\": accepted: 1.5 to 1.10")
             }
             configuration.version = version
         }
@@ -61,7 +61,7 @@ extension GatewaySetup {
                 throw .malformed("\(list.name): the number of an indicator expected, not \"\(key)\"")
             }
             guard let indicator = HFIndicator(rawValue: id) else {
-                throw .unsupported("there is no HF indicator \(id): 1 and 2 are there")
+                throw .unsupported("there is no HF indicator \(id); accepted: 1, 2")
             }
             configuration.hfIndicators[indicator] = isOn
         }

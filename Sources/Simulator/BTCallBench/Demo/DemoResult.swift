@@ -41,13 +41,13 @@ extension Demonstration.Result {
         case .lost: lines.append("Speech was lost: listen to the recordings.")
         case .tooBusy:
             lines.append("This machine was too busy to measure: the simulated headsets stood still for up to")
-            lines.append("\(report.latestTickMs) ms, and all that was lost was lost then. This says nothing of btcall.")
-            lines.append("End what else is running, and run it again.")
+            lines.append("\(report.latestTickMs) ms, and all losses occurred then. This says nothing about btcall.")
+            lines.append("End other programs, and run it again.")
         }
         lines.append("Look:   \(folder)/timeline.svg, in a browser")
         lines.append("Listen: aplay \(folder)/far-end.wav: what the far end heard")
         lines.append(
-            "        the other .wav files are what each device played; btcalld.log is the daemon's own account")
+            "        the other .wav files are each device's playback; btcalld.log is the daemon's log")
         return lines.joined(separator: "\n")
     }
 }

@@ -9,8 +9,8 @@ package final class DemoScreen {
 
     /// Words for the reasons of route changes in `btcall why`.
     private static let words = [
-        "callStarted": "the call has begun", "newDeviceAvailable": "a headset has come",
-        "linkSilent": "nothing comes from the headset any more", "linkLoss": "the headset is gone",
+        "callStarted": "the call has begun", "newDeviceAvailable": "a headset has connected",
+        "linkSilent": "the headset delivers no audio any more", "linkLoss": "the headset is gone",
     ]
 
     package nonisolated init() {}
@@ -22,7 +22,7 @@ package final class DemoScreen {
         case .route(let device, let reason): line("   the call is on \(device): \(Self.words[reason] ?? reason)")
         case .note(let text): line("   \(text)")
         case .comparing(let done, let count):
-            let text = "   comparing what was heard with what was said: \(done) of \(count)"
+            let text = "   comparing the recordings with the speech: \(done) of \(count)"
             guard isTerminal else { return done == count ? line(text) : () }
             print("\r\u{1B}[K\(text)", terminator: "")
             hasMeter = true

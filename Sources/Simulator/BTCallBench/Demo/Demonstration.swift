@@ -223,7 +223,7 @@ package final class Demonstration {
             steps.append(.init(number: number, title: title, at: seconds, limitMs: limitMs))
             onProgress(.step(number, title))
         }
-        begin(1, "a call starts, no headset is there", limitMs: 0)
+        begin(1, "a call starts without a headset", limitMs: 0)
         let call = try await registration.reportOutgoing(number: "+4930123456", name: "Control room")
         try await registration.update(call, .active)
         try await wait("audio on the earpiece", 5) { daemon.router.policy.current == .local(.earpiece) }
@@ -244,7 +244,7 @@ package final class Demonstration {
         let headset = VirtualHeadset(.init(address: Self.first.address, name: Self.first.name))
         try headset.attach(try await bluez.connect(Self.first.address))
         try await follow(until: schedule.firstDies)
-        begin(3, "headset 1 dies without a word", limitMs: 300)
+        begin(3, "headset 1 dies silently", limitMs: 300)
         headset.dieSilently()
         outside.die(Self.first.address)
         bluez.vanish(Self.first.address, noticedAfter: .seconds(3))

@@ -197,7 +197,7 @@ package final class Sandbox {
     private func kill(_ headset: SandboxHeadset) {
         guard headset.state == .on else { return tell("\(headset.name) is not on") }
         headset.kill()
-        tell("\(headset.name) is gone without a word")
+        tell("\(headset.name) has died silently")
     }
 
     private func press(_ headset: SandboxHeadset) {
