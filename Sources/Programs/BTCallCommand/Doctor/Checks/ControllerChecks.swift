@@ -54,7 +54,7 @@ let controllerChecks = [
         remedy: "have the controller send voice to the host",
         command: "btcall config bluetooth.scoRouting host"
     ) { system in
-        let wish = system.configuration?.scoRouting ?? .leave
+        let setting = system.configuration?.scoRouting ?? .leave
         return system.eachController { controller in
             // At least one second of calls.
             guard controller.voicePacketsSent >= 130, controller.voicePacketsReceived == 0 else { return nil }
@@ -62,12 +62,12 @@ let controllerChecks = [
             return DoctorEvidence(
                 "\(controller.name) has sent voice and never received any",
                 seen: "\(controller.voicePacketsSent) packets out, 0 in, since it was switched on (HCIGETDEVINFO)",
-                remedy: isBroadcom && wish == .leave
+                remedy: isBroadcom && setting == .leave
                     ? nil
                     : SilentLinkAdvice.text(
-                        controller: controller.name, maker: controller.manufacturer, isHeard: false, wish: wish,
+                        controller: controller.name, maker: controller.manufacturer, isHeard: false, setting: setting,
                         isRouted: false),
-                command: isBroadcom && wish == .leave ? nil : "dmesg | grep \(controller.name)")
+                command: isBroadcom && setting == .leave ? nil : "dmesg | grep \(controller.name)")
         }
     },
     DoctorCheck(
