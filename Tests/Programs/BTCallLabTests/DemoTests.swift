@@ -38,7 +38,7 @@ import Testing
         #expect(!text.contains("info ") && !text.contains("notice "))
         #expect(try contents("btcalld.log").contains("route: none -> earpiece"))
         #expect(try !contents("btcalld.log").contains("bluetoothd is not on the bus"))
-        #expect(text.hasSuffix("btcalld.log is the daemon's own account\n"))
+        #expect(text.hasSuffix("btcalld.log is the daemon's log\n"))
         #expect(text.contains("\(folder.path)/timeline.svg, in a browser"))
         #expect(try contents("timeline.svg").contains("</svg>"))
         #expect(try contents("report.json").contains("\"verdict\" : "))
