@@ -3,6 +3,8 @@ import ControlLoop
 import DBus
 
 /// Chooses the device that carries the live call (preferred, default or explicit choice) and explains each choice.
+///
+/// It is part of a ``CallBridge``. For events of the route, use ``CallBridge/events()``.
 public final class AudioDeviceManager: Sendable {
     let connection: BridgeConnection
 
@@ -58,17 +60,19 @@ public final class AudioDeviceManager: Sendable {
         try await setDefaultAudio(device)
     }
 
+    /// The preferred device; `.none` when none is set.
     public func preferredAudioDevice() async throws(BridgeError) -> DeviceChoice {
         try await device(BTCallName.Router.preferred)
     }
 
+    /// The device for times when the preferred one is not available; `.none` for the order of the platform.
     public func defaultAudioDevice() async throws(BridgeError) -> DeviceChoice {
         try await device(BTCallName.Router.defaultDevice)
     }
 
     /// Moves the present or the next call to a device, until the last call has ended.
     ///
-    /// - Throws: `.notStarted`, or `.unavailable` when the device is not available.
+    /// - Throws: `.notStarted`, or `.unavailable` when the device is not available, does not fit the call, or is `.none`.
     public func select(_ device: DeviceChoice) async throws(BridgeError) {
         try await router(BTCallName.Router.select, [.string(device.description)])
     }

@@ -3,7 +3,8 @@ import DBus
 
 /// Reason why a request to the bridge failed.
 ///
-/// The message says what is wrong and what to do, for a person to read.
+/// The message says what is wrong and what to do, for a person to read. Every request can fail with ``Code/notRunning``,
+/// ``Code/noBus``, ``Code/accessDenied``, ``Code/timedOut`` and ``Code/cancelled``; a function names only its own causes.
 public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A cause that a program can distinguish. More may be added.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -19,11 +20,17 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let notStarted = Code(description: "notStarted")
         /// The device is not available, or does not fit the call.
         public static let unavailable = Code(description: "unavailable")
+        /// A value that btcalld does not accept; the message has the accepted ones.
         public static let invalidArgument = Code(description: "invalidArgument")
+        /// The call does not exist, or has ended.
         public static let noSuchCall = Code(description: "noSuchCall")
+        /// This program has not registered the application, or no application can dial the address.
         public static let noSuchProvider = Code(description: "noSuchProvider")
+        /// The call belongs to another application.
         public static let notProvider = Code(description: "notProvider")
+        /// The state of the call, or of btcalld, does not allow the request; or a limit is reached.
         public static let wrongState = Code(description: "wrongState")
+        /// The application did not register the capability, or this btcalld does not know the request.
         public static let notSupported = Code(description: "notSupported")
         /// Possible only while there is no call.
         public static let callsActive = Code(description: "callsActive")
@@ -35,6 +42,7 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let filtered = Code(description: "filtered")
         /// A call is up, and the configuration refuses a second one.
         public static let busy = Code(description: "busy")
+        /// btcalld, or the application that it asked, did not reply in time.
         public static let timedOut = Code(description: "timedOut")
         /// The task was cancelled.
         public static let cancelled = Code(description: "cancelled")

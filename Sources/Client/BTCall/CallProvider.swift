@@ -8,7 +8,8 @@ import DBus
 /// request for a call may arrive before the report of that call has returned its id.
 public protocol CallProvider: Sendable {
     /// Begin a dialled call, which already exists, and report its progress with
-    /// ``ProviderRegistration/update(_:_:reason:)``. When this returns, the call is dialling.
+    /// ``ProviderRegistration/update(_:_:reason:)``. When this returns, the call is dialling. Only with the capability
+    /// `dial`.
     func performStart(_ call: Call.ID, number: String) async throws(ProviderRefusal)
     /// Answer the call. When this returns, the daemon makes it active and sends its audio.
     func performAnswer(_ call: Call.ID) async throws(ProviderRefusal)
@@ -17,12 +18,19 @@ public protocol CallProvider: Sendable {
     /// The same with directions of audio and video, as seen from here; by default ``performAnswer(_:)``.
     func performAnswer(_ call: Call.ID, media: CallMedia) async throws(ProviderRefusal)
     /// Change the directions of audio and video.
-    /// - isCameraOn: whether the far end may see the person, within the limits of `media`.
+    ///
+    /// - Parameter isCameraOn: whether the far end may see the person, within the limits of `media`.
     func performMediaChange(_ call: Call.ID, _ media: CallMedia, isCameraOn: Bool) async throws(ProviderRefusal)
     /// End or reject the call. When this returns, the daemon regards it as ended.
+    ///
+    /// - Parameter reason: `localHangUp`, `rejected`, or `missed` when nobody answered in time.
     func performEnd(_ call: Call.ID, reason: String) async throws(ProviderRefusal)
+    /// Hold the call, or resume it. Only with the capability `hold`.
     func performSetHeld(_ call: Call.ID, _ held: Bool) async throws(ProviderRefusal)
-    /// - tones: any of `0123456789ABCD*#`.
+    /// Send tones to the far end. Return when they are accepted, not when they have been played. Only with the capability
+    /// `dtmf`.
+    ///
+    /// - Parameter tones: 1 to 64 of `0123456789ABCD*#`, in their order.
     func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal)
     /// The person was muted or unmuted; a muted call's audio arrives silent already. Only with the capability `mute`.
     func performSetMuted(_ call: Call.ID, _ muted: Bool) async throws(ProviderRefusal)

@@ -3,6 +3,8 @@ import ControlLoop
 import DBus
 
 /// The calls of the box, of all applications.
+///
+/// It is part of a ``CallBridge``. For events of calls, use ``CallBridge/events()``.
 public final class Calls: Sendable {
     let connection: BridgeConnection
 
@@ -18,14 +20,16 @@ public final class Calls: Sendable {
     /// Asks the application that owns the call to answer it.
     ///
     /// Returns when it has done so. The daemon waits five seconds for it.
-    /// - Throws: `.noSuchCall`, `.wrongState`, `.providerFailed` or `.timedOut`.
+    ///
+    /// - Throws: `.noSuchCall`; `.wrongState` for a call that does not ring; `.notSupported` when the active call cannot be
+    ///   held; `.providerFailed` or `.timedOut`.
     public func answer(_ call: Call.ID) async throws(BridgeError) {
         try await connection.request(call.path, BTCallName.Interface.call, BTCallName.Call.answer, [.vardict([:])])
     }
 
     /// Ends or rejects the call.
     ///
-    /// - Throws: `.noSuchCall`, `.providerFailed` or `.timedOut`.
+    /// - Throws: `.noSuchCall`, `.wrongState` for a call that is about to end, `.providerFailed` or `.timedOut`.
     public func hangup(_ call: Call.ID) async throws(BridgeError) {
         try await connection.request(call.path, BTCallName.Interface.call, BTCallName.Call.end)
     }
@@ -38,6 +42,9 @@ public final class Calls: Sendable {
     }
 
     /// Mutes the microphone until it is unmuted or the last call ends.
+    ///
+    /// - Throws: `.wrongState` when it mutes without a call. When it unmutes: `.accessDenied` while the microphone is not
+    ///   allowed; `.notConfigured` without an input, if `[audio] autoConfigure` is off.
     public func setMuted(_ muted: Bool) async throws(BridgeError) {
         try await connection.setProperty(
             BTCallPath.calls, BTCallName.Interface.calls, BTCallName.Calls.muted, .bool(muted))

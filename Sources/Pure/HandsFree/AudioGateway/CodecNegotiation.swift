@@ -9,6 +9,9 @@ package import BluetoothTypes
 /// are not retried until the headset sends another AT+BAC. If the adapter lacks a codec, the next lower one is used. An
 /// unanswered +BCS is repeated once, then CVSD is proposed, then CVSD is connected without agreement; the next connection
 /// skips all of that. `memory` carries the last two over to the next service level connection.
+///
+/// The caller carries out the returned actions in their order, reports each link with `opened`, `closed` or `failed`, and
+/// calls `deadlineReached` at `deadline`.
 package struct CodecNegotiation: Sendable {
     package enum Action: Hashable, Sendable {
         /// +BCS
@@ -92,6 +95,7 @@ package struct CodecNegotiation: Sendable {
         VoiceCodec.allCases.filter { $0 == .cvsd || codecs.contains($0) }.sorted { $0.rawValue > $1.rawValue }
     }
 
+    /// Time at which `deadlineReached` is due; nil for none.
     package var deadline: Instant? {
         switch state {
         case .proposed(_, _, let deadline): deadline
@@ -219,6 +223,7 @@ package struct CodecNegotiation: Sendable {
 
     // MARK: Results
 
+    /// Handles an opened link, and learns what its codec shows about the headset.
     package mutating func opened(_ codec: VoiceCodec) -> [Action] {
         switch state {
         case .connecting:
@@ -240,6 +245,7 @@ package struct CodecNegotiation: Sendable {
         }
     }
 
+    /// Handles a closed link; while it is being opened, this is a failure.
     package mutating func closed(at now: Instant) -> [Action] {
         switch state {
         case .idle, .proposed, .settling: return []
@@ -253,6 +259,7 @@ package struct CodecNegotiation: Sendable {
         }
     }
 
+    /// Handles a link that could not be opened: retries, steps down, or fails.
     package mutating func failed(_ failure: AudioFailure, at now: Instant) -> [Action] {
         switch state {
         case .idle, .proposed, .settling, .connected:
@@ -283,6 +290,7 @@ package struct CodecNegotiation: Sendable {
         }
     }
 
+    /// Repeats or gives up an unanswered proposal, or connects after a delay. Nothing happens before the deadline.
     package mutating func deadlineReached(at now: Instant) -> [Action] {
         switch state {
         case .proposed(let codec, let attempt, let deadline) where deadline <= now:
