@@ -1,4 +1,4 @@
-# Shared by the scripts: the repository's root, and the installation of what is missing.
+# Shared by the scripts: the repository's root, and the installation of missing packages.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 1
 

@@ -109,7 +109,7 @@ package final class PacedCard: @unchecked Sendable {
     /// Samples written to it.
     package var played: [Int16] { state.withLock { $0.played } }
 
-    // MARK: What alsa-lib calls
+    // MARK: Callbacks of alsa-lib
 
     private static var now: Int64 {
         var time = timespec()

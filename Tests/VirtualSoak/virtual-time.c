@@ -361,7 +361,7 @@ time_t time(time_t *into)
     return now.tv_sec;
 }
 
-// MARK: What waits
+// MARK: Waiting calls
 
 static int64_t nanoseconds_of(const struct timespec *time) { return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec; }
 
@@ -513,7 +513,7 @@ int pthread_setschedparam(pthread_t thread, int policy, const struct sched_param
     return 0;
 }
 
-// MARK: What leaves the process
+// MARK: Output of the process
 
 static void sent(int descriptor, int is_sent)
 {

@@ -40,7 +40,7 @@ package struct CommonOptions: ParsableArguments, Sendable {
     package var json = false
 
     @Option(help: "Colours: auto (on a terminal, unless NO_COLOR is set), always or never.")
-    package var color = TerminalStyle.Wish.auto
+    package var color = TerminalStyle.ColorChoice.auto
 
     package init() {}
 
@@ -59,7 +59,7 @@ package struct CommonOptions: ParsableArguments, Sendable {
     }
 }
 
-extension TerminalStyle.Wish: ExpressibleByArgument {}
+extension TerminalStyle.ColorChoice: ExpressibleByArgument {}
 
 /// A failure with its text for the person.
 package struct CommandFailure: Error, Hashable, CustomStringConvertible {

@@ -30,7 +30,7 @@ package enum CommandWords {
     ) -> [String] {
         let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
         var rest = Array(arguments[..<end])
-        let options = takeOptions(from: &rest, before: 0)
+        let options = extractOptions(from: &rest, before: 0)
         guard let first = rest.first, !first.hasPrefix("-") else { return options + rest + arguments[end...] }
         let isHelp = first == "help"
         if isHelp { rest.removeFirst() }
@@ -40,7 +40,7 @@ package enum CommandWords {
         var command = root
         var index = 0
         while true {
-            inner += takeOptions(from: &rest, before: index, isInner: !command.configuration.subcommands.isEmpty)
+            inner += extractOptions(from: &rest, before: index, isInner: !command.configuration.subcommands.isEmpty)
             guard rest.indices.contains(index),
                 let verb = command.configuration.subcommands.first(where: {
                     $0.configuration.commandName == rest[index]
@@ -57,7 +57,7 @@ package enum CommandWords {
         var rest = arguments
         var index = 0
         while rest.indices.contains(index) {
-            if takeOptions(from: &rest, before: index).isEmpty { index += 1 }
+            if extractOptions(from: &rest, before: index).isEmpty { index += 1 }
         }
         return rest
     }
@@ -68,7 +68,7 @@ package enum CommandWords {
     }
 
     /// Removes the common options at an index, and returns them.
-    private static func takeOptions(from words: inout [String], before index: Int, isInner: Bool = true) -> [String] {
+    private static func extractOptions(from words: inout [String], before index: Int, isInner: Bool = true) -> [String] {
         var options: [String] = []
         while isInner, words.indices.contains(index) {
             let word = words[index]

@@ -78,14 +78,14 @@ enum BaresipProgram {
                 fail(1, error.message)
             }
             let provider = BaresipProvider(settings, on: bridge, logger: Logger(label: "btcall-baresip"))
-            takeSignals(provider)
+            handleSignals(provider)
             ServiceNotifier().ready()
             await provider.run()
         }
     }
 
     @ControlPlane
-    private static func takeSignals(_ provider: BaresipProvider) {
+    private static func handleSignals(_ provider: BaresipProvider) {
         let end: @ControlPlane () -> Void = {
             Task { @ControlPlane in
                 ServiceNotifier().stopping()

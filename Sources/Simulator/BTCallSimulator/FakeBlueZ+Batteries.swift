@@ -72,7 +72,7 @@ extension FakeBlueZ {
             bus.subscribe(sender: provider.owner, path: provider.path, interface: manager, member: "InterfacesAdded") {
                 [weak self] signal in
                 guard signal.arguments.count == 2, let path = signal.arguments[0].objectPathValue else { return }
-                self?.take(path, signal.arguments[1][FakeBlueZNames.batteryProvider], of: provider)
+                self?.objectAppeared(path, signal.arguments[1][FakeBlueZNames.batteryProvider], of: provider)
             },
             bus.subscribe(
                 sender: provider.owner, path: provider.path, interface: manager, member: "InterfacesRemoved"
@@ -97,13 +97,13 @@ extension FakeBlueZ {
             guard case .success(let values) = result else { return }
             for entry in values.first?.entries ?? [] {
                 guard let path = entry.key.objectPathValue else { continue }
-                self?.take(path, entry.value[FakeBlueZNames.batteryProvider], of: provider)
+                self?.objectAppeared(path, entry.value[FakeBlueZNames.batteryProvider], of: provider)
             }
         }
     }
 
     /// Handles a new object of the provider, which must name a device of the adapter without a battery.
-    private func take(_ path: String, _ properties: Value?, of provider: BatteryProvider) {
+    private func objectAppeared(_ path: String, _ properties: Value?, of provider: BatteryProvider) {
         guard batteryProviders.contains(provider), path.hasPrefix(provider.path + "/"), let properties,
             let device = properties["Device"]?.objectPathValue, device.hasPrefix(provider.adapter + "/"),
             let percent = properties["Percentage"]?.byteValue, percent <= 100, let known = objects[device],

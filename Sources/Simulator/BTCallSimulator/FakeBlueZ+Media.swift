@@ -14,7 +14,7 @@ extension FakeBlueZ {
         case none
     }
 
-    // MARK: What bluetoothd does
+    // MARK: Actions of bluetoothd
 
     func publishMedia() {
         for path in objects.keys.sorted() where objects[path]?[FakeBlueZNames.adapter] != nil {
@@ -168,7 +168,7 @@ extension FakeBlueZ {
             await onRelease()
             transport.isReleasing = false
         }
-        takeBack(transport)
+        revoke(transport)
     }
 
     /// Sets the volume for a program: the headset adopts it.
@@ -179,7 +179,7 @@ extension FakeBlueZ {
         set("Volume", value, of: FakeBlueZNames.mediaTransport, at: path)
     }
 
-    func takeBack(_ transport: FakeMedia.Transport) {
+    func revoke(_ transport: FakeMedia.Transport) {
         transport.owner = nil
         transport.attempt += 1
         transport.answerStart(false)
@@ -198,7 +198,7 @@ extension FakeBlueZ {
         media.transports.values.filter { $0.address == address }.sorted { $0.path < $1.path }
     }
 
-    // MARK: What goes away
+    // MARK: Removal
 
     func removeMedia(_ path: String) {
         guard let transport = media.transports.removeValue(forKey: path) else { return }
@@ -226,7 +226,7 @@ extension FakeBlueZ {
     func forgetMedia(of owner: String) {
         for endpoint in media.endpoints where endpoint.owner == owner { forgetEndpoint(endpoint) }
         forgetPlayers { $0.owner == owner }
-        for transport in media.transports.values where transport.owner == owner { takeBack(transport) }
+        for transport in media.transports.values where transport.owner == owner { revoke(transport) }
     }
 
     /// Handles an object that has left the tree.

@@ -75,7 +75,7 @@ extension FakeBlueZ {
 
     /// Suspends the stream from the headset: the program that acquired it loses it.
     package func suspendMedia(of address: BluetoothAddress) {
-        for transport in mediaTransports(of: address) { takeBack(transport) }
+        for transport in mediaTransports(of: address) { revoke(transport) }
     }
 
     /// Sets the volume by the headset's keys, 0…127; the first time reports that it has absolute volume.

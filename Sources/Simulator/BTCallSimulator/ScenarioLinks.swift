@@ -37,7 +37,7 @@ struct ScenarioLinks {
     var next: Instant? { completions.first?.time }
 
     /// Removes the earliest completion, by order of request at equal times.
-    mutating func takeNext() -> (event: RoutingEvent, time: Instant)? {
+    mutating func removeNext() -> (event: RoutingEvent, time: Instant)? {
         guard !completions.isEmpty else { return nil }
         let completion = completions.removeFirst()
         switch completion.event {
@@ -95,7 +95,7 @@ struct ScenarioLinks {
         schedule(.linkClosed(address, .requested), of: address, at: now.advanced(by: headset.model.closeTime))
     }
 
-    // MARK: What happens to headsets
+    // MARK: Events of headsets
 
     /// Follows an event before it reaches the policy.
     mutating func note(_ event: RoutingEvent) {

@@ -138,7 +138,7 @@ public struct ScenarioRunner {
             isRestless = count > Self.instantLimit || total > Self.stepLimit
             now = max(now, next)
             if completion <= timer {
-                guard let (event, _) = links.takeNext() else { return }
+                guard let (event, _) = links.removeNext() else { return }
                 feed(event)
             } else {
                 feed(.deadlineReached)

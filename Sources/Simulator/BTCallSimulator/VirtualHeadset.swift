@@ -140,11 +140,11 @@ package final class VirtualHeadset {
                 onEvent?(.closed)
                 return
             }
-            for byte in bytes[..<count] { take(byte) }
+            for byte in bytes[..<count] { received(byte) }
         }
     }
 
-    private func take(_ byte: UInt8) {
+    private func received(_ byte: UInt8) {
         guard byte == UInt8(ascii: "\r") || byte == UInt8(ascii: "\n") else {
             line.append(byte)
             return

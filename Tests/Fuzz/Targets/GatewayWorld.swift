@@ -247,7 +247,7 @@ struct GatewayWorld {
         isOffered = false
     }
 
-    // MARK: What holds after every step
+    // MARK: Rules after every step
 
     private mutating func check() throws(BrokenRule) {
         try require(

@@ -76,7 +76,7 @@ struct HeadsetView {
             "\(unanswered.count) lines wait for one request")
     }
 
-    // MARK: What it hears
+    // MARK: Received lines
 
     mutating func hear(_ code: ATResultCode) throws(BrokenRule) {
         try LineRules.check(code)

@@ -132,7 +132,7 @@ final class DoctorFixture {
         bus.peers.append(.init(name: busName, process: process))
     }
 
-    // MARK: What it has
+    // MARK: Content
 
     static let manager = ManagerDescription(version: Daemon.version, state: .active)
 

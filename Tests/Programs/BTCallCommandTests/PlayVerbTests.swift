@@ -37,7 +37,7 @@ import Testing
 
     @Test func `play writes the file in blocks of 10 ms, and ends when the daemon closes its end`() async throws {
         let run = playing("--json")
-        try await audio.take(blocks: 26)
+        try await audio.play(blocks: 26)
         #expect(audio.taken == (0..<2030).map { Int16($0) })
         let options = Fields(audio.options, of: "options")
         #expect(try AudioFormat(options: options) == AudioFormat(rate: 8000))
@@ -52,7 +52,7 @@ import Testing
     @Test func `play to a page needs no call, and passes its options`() async throws {
         daemon.end(call, reason: "remoteHangUp")
         let run = playing("--to", "page", "--priority", "8", "--duck=-20", "--alone")
-        try await audio.take(blocks: 26)
+        try await audio.play(blocks: 26)
         #expect(audio.taken == (0..<2030).map { Int16($0) })
         #expect(audio.method == "OpenPlayback")
         let options = Fields(audio.options, of: "options")
@@ -65,7 +65,7 @@ import Testing
 
     @Test func `play ends with the call`() async throws {
         let run = playing()
-        try await audio.take(blocks: 1)
+        try await audio.play(blocks: 1)
         daemon.end(call, reason: "remoteHangUp")
         let result = try await run.value
         #expect(result.status == 1 && result.output.isEmpty)
@@ -74,7 +74,7 @@ import Testing
 
     @Test func `play reports that the daemon closed its descriptor`() async throws {
         let run = playing("--json")
-        try await audio.take(blocks: 1)
+        try await audio.play(blocks: 1)
         audio.close()
         let result = try await run.value
         #expect(result.status == 1 && result.object["complete"] as? Bool == false)
@@ -83,7 +83,7 @@ import Testing
 
     @Test func `play reports that the daemon has gone`() async throws {
         let run = playing()
-        try await audio.take(blocks: 1)
+        try await audio.play(blocks: 1)
         daemon.close()
         let result = try await run.value
         #expect(result.status == 3)
@@ -92,12 +92,12 @@ import Testing
 
     @Test func `play waits while the call is held, and says so`() async throws {
         let run = playing()
-        try await audio.take(blocks: 2)
+        try await audio.play(blocks: 2)
         daemon.change(call, .held)
         // The daemon must have received the request for calls before.
         await ControlLoop.shared.sleep(for: .seconds(1))
         daemon.change(call, .active)
-        try await audio.take(blocks: 24)
+        try await audio.play(blocks: 24)
         audio.close()
         let result = try await run.value
         #expect(result.status == 0)
@@ -169,7 +169,7 @@ final class FakeAudio {
     }
 
     /// Plays this many blocks; waits for them.
-    func take(blocks: Int) async throws {
+    func play(blocks: Int) async throws {
         var left = blocks
         var block = [Int16](repeating: 0, count: 480)
         while left > 0 {

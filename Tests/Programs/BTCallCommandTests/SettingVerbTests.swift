@@ -219,7 +219,7 @@ import Testing
         #expect(await daemon.requests.count == 2)
     }
 
-    // MARK: What is held while a program runs
+    // MARK: Holds while a program runs
 
     @Test func `interrupt, session activate and select hold while the program runs, and return its exit code`()
         async throws

@@ -25,18 +25,18 @@ import Testing
         #expect(line.text == "\u{1B}[1ma\\u{1B}[31mb\u{1B}[22m: a\\u{1B}[31mb")
     }
 
-    private static let wishes: [(TerminalStyle.Wish, Bool, [String: String], Bool)] = [
+    private static let choices: [(TerminalStyle.ColorChoice, Bool, [String: String], Bool)] = [
         (.auto, true, [:], true), (.auto, false, [:], false), (.auto, true, ["NO_COLOR": "1"], false),
         (.auto, true, ["NO_COLOR": ""], true), (.auto, true, ["TERM": "dumb"], false),
         (.auto, true, ["TERM": "xterm"], true), (.always, false, ["NO_COLOR": "1", "TERM": "dumb"], true),
         (.never, true, [:], false),
     ]
 
-    @Test(arguments: wishes)
+    @Test(arguments: choices)
     func `Colours depend on the request, the terminal and the environment`(
-        wish: TerminalStyle.Wish, isTerminal: Bool, variables: [String: String], isEnabled: Bool
+        choice: TerminalStyle.ColorChoice, isTerminal: Bool, variables: [String: String], isEnabled: Bool
     ) {
-        let style = TerminalStyle(wish, isTerminal: isTerminal) { variables[$0] }
+        let style = TerminalStyle(choice, isTerminal: isTerminal) { variables[$0] }
         #expect(style.isEnabled == isEnabled)
     }
 

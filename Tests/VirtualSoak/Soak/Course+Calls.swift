@@ -151,7 +151,7 @@ extension Course {
         return true
     }
 
-    // MARK: What happens in a call
+    // MARK: Events in a call
 
     private func duringCall(_ call: Call.ID) async {
         do {
@@ -196,7 +196,7 @@ extension Course {
         guard let headset = box.headsets.first(where: { box.isOn($0) }) else { return }
         tell("\(headset.name) closes its link")
         counts.faults += 1
-        box.outside.closeLink(headset.address)
+        box.simulation.closeLink(headset.address)
     }
 
     private func select() async throws {
@@ -227,9 +227,9 @@ extension Course {
     }
 
     private func losePackets() async {
-        for headset in box.headsets { box.outside.loseEach(7, of: headset.address) }
+        for headset in box.headsets { box.simulation.loseEach(7, of: headset.address) }
         await sleep(between(2, 10))
-        for headset in box.headsets { box.outside.loseEach(0, of: headset.address) }
+        for headset in box.headsets { box.simulation.loseEach(0, of: headset.address) }
     }
 
     /// Makes a headset block audio, in one of several ways.
@@ -239,10 +239,10 @@ extension Course {
         switch random.below(3) {
         case 0:
             tell("\(headset.name) is mute")
-            box.outside.mute.insert(headset.address)
+            box.simulation.mute.insert(headset.address)
         case 1:
             tell("\(headset.name) closes its link at once")
-            box.outside.brief.insert(headset.address)
+            box.simulation.brief.insert(headset.address)
         default:
             tell("the application is unwilling")
             box.provider.manner = chance(50) ? .slow : .refusing
@@ -263,8 +263,8 @@ extension Course {
     }
 
     private func endOfMisbehaviour() async {
-        box.outside.mute = []
-        box.outside.brief = []
+        box.simulation.mute = []
+        box.simulation.brief = []
         box.provider.manner = .willing
     }
 }

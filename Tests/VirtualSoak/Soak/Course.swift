@@ -72,7 +72,7 @@ final class Course {
         return "\(two(all / 3600)):\(two(all / 60 % 60)):\(two(all % 60))"
     }
 
-    // MARK: What must hold
+    // MARK: Invariants
 
     func violate(_ what: String) {
         violations.append("[\(time)] \(what)")

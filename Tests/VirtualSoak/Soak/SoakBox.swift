@@ -36,7 +36,7 @@ final class SoakBox {
     static let cards: [LocalDevice] = [.earpiece, .speakerphone]
 
     let bluez: FakeBlueZ
-    let outside: SimulatedOutside
+    let simulation: SimulatedEnvironment
     let headsets: [Headset]
     let daemon: Daemon
     /// The program with the buttons and the screen.
@@ -58,7 +58,7 @@ final class SoakBox {
         bus = try FakeBlueZBus()
         bluez = FakeBlueZ(on: bus.address)
         pacer = try AudioPacer(isRecording: false)
-        outside = SimulatedOutside(pacer: pacer)
+        simulation = SimulatedEnvironment(pacer: pacer)
         headsets = [
             Headset(BluetoothAddress(value: 0x0000_5E00_5301), "headset 1", [.cvsd, .mSBC], hasMusic: true),
             Headset(BluetoothAddress(value: 0x0000_5E00_5302), "headset 2", [.cvsd], hasMusic: false),
@@ -66,12 +66,12 @@ final class SoakBox {
         ]
         bluez.addAdapter(address: BluetoothAddress(value: 0x0000_5E00_5300))
         let voice: @Sendable (Int) -> [Int16] = { rate in (0..<rate / 10).map { Int16($0 % 40 * 150 - 3000) } }
-        for kind in Self.cards { outside.addCard(kind, microphone: voice) }
+        for kind in Self.cards { simulation.addCard(kind, microphone: voice) }
         for headset in headsets {
             bluez.addHeadset(
                 headset.address, name: headset.name,
                 services: headset.hasMusic ? [.handsFree, .audioSink] : [.handsFree])
-            outside.addHeadset(
+            simulation.addHeadset(
                 headset.address, name: headset.name, codecs: headset.codecs.reversed(), microphone: voice)
         }
         try await bluez.start()
@@ -91,7 +91,7 @@ final class SoakBox {
         configuration.voiceProcessing = .none
         let logger = Logger(label: "btcalld") { StandardErrorLogHandler(label: $0, level: logLevel) }
         connection = try BusConnection(bus.address)
-        var parts = Daemon.Environment(paths: outside, opener: outside)
+        var parts = Daemon.Environment(paths: simulation, opener: simulation)
         parts.engine.realtimePriority = 0
         parts.engine.locksMemory = false
         // Fills within an hour or two: the daemon's own limits would fill only at the end of the day.
@@ -133,7 +133,7 @@ final class SoakBox {
     /// - Returns: false when bluetoothd does not know the headset.
     func switchOn(_ headset: Headset) async -> Bool {
         guard !bluez.isLinked(headset.address), bluez.isRunning, isPowered else { return false }
-        outside.revive(headset.address)
+        simulation.revive(headset.address)
         do {
             try accept(try await bluez.connect(headset.address), headset)
         } catch {
@@ -161,7 +161,7 @@ final class SoakBox {
 
     /// Disconnects the headset in order.
     func switchOff(_ headset: Headset) {
-        outside.closeLink(headset.address)
+        simulation.closeLink(headset.address)
         headset.connection?.detach()
         headset.connection = nil
         bluez.disconnect(headset.address)
@@ -170,19 +170,19 @@ final class SoakBox {
     /// Puts the headset out of reach silently.
     func lose(_ headset: Headset, noticedAfter delay: Duration) {
         headset.connection?.dieSilently()
-        outside.die(headset.address)
+        simulation.die(headset.address)
         bluez.vanish(headset.address, noticedAfter: delay)
     }
 
     // MARK: Cards, adapter
 
     func pull(_ card: LocalDevice) {
-        outside.removeCard(card)
+        simulation.removeCard(card)
         pulled.insert(card)
     }
 
     func insert(_ card: LocalDevice) {
-        outside.addCard(card) { rate in (0..<rate / 10).map { Int16($0 % 40 * 150 - 3000) } }
+        simulation.addCard(card) { rate in (0..<rate / 10).map { Int16($0 % 40 * 150 - 3000) } }
         pulled.remove(card)
     }
 

@@ -62,12 +62,12 @@ struct DoctorBus: Sendable {
         return answers
     }
 
-    private static let patience = Duration.seconds(5)
+    private static let answerTimeout = Duration.seconds(5)
 
     @ControlPlane
     private static func strings(_ member: String, on connection: BusConnection) async throws(BusError) -> [String] {
         let bus = "org.freedesktop.DBus"
-        let answer = try await connection.call(bus, "/org/freedesktop/DBus", bus, member, timeout: patience)
+        let answer = try await connection.call(bus, "/org/freedesktop/DBus", bus, member, timeout: answerTimeout)
         return answer.first?.stringsValue ?? []
     }
 
@@ -75,7 +75,7 @@ struct DoctorBus: Sendable {
     private static func objects(of name: String, at path: String, on connection: BusConnection) async -> Answer {
         do throws(BusError) {
             let answer = try await connection.call(
-                name, path, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", timeout: patience)
+                name, path, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects", timeout: answerTimeout)
             var objects: Objects = [:]
             for object in answer.first?.entries ?? [] {
                 guard let path = object.key.stringValue else { continue }
@@ -98,7 +98,7 @@ struct DoctorBus: Sendable {
         do throws(BusError) {
             let properties = try await connection.call(
                 BTCallName.bus, path, "org.freedesktop.DBus.Properties", "GetAll",
-                [.string(BTCallName.Interface.manager)], timeout: patience)
+                [.string(BTCallName.Interface.manager)], timeout: answerTimeout)
             objects[path, default: [:]][BTCallName.Interface.manager] = properties.first?.vardictValue ?? [:]
             return .objects(objects)
         } catch {

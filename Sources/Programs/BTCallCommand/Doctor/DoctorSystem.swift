@@ -121,7 +121,7 @@ struct DoctorSystem: Sendable {
         return nil
     }
 
-    // MARK: What many checks ask
+    // MARK: Facts for several checks
 
     var kernel: String? { text("/proc/sys/kernel/osrelease") }
 

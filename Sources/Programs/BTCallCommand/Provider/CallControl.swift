@@ -29,7 +29,7 @@ final class CallControl {
         listener = try UnixStream.listen(Self.prefix(call) + String(UInt64.random(in: 0...(.max)), radix: 16))
         do throws(SystemError) {
             accepting = try Listener(listener, "the call's owner", logger: nil) { [weak self] connected in
-                if let self { take(connected) } else { Glibc.close(connected) }
+                if let self { serve(connected) } else { Glibc.close(connected) }
             }
         } catch {
             Glibc.close(listener)
@@ -46,7 +46,7 @@ final class CallControl {
         }
     }
 
-    private func take(_ descriptor: Int32) {
+    private func serve(_ descriptor: Int32) {
         guard let peer = UnixStream.peer(of: descriptor), peer.user == geteuid() || peer.user == 0 else {
             Glibc.close(descriptor)
             return

@@ -50,7 +50,7 @@ final class LineProvider {
         self.calls = calls
         say(["event": "registered", "name": .string(description.name)])
         let source = LineSource(input) { [weak self] line in
-            self?.take(line)
+            self?.handle(line)
         } onEnd: { [weak self] in
             self?.end(.input)
         }
@@ -80,13 +80,13 @@ final class LineProvider {
 
     // MARK: From the script
 
-    private func take(_ line: LineSource.Line) {
+    private func handle(_ line: LineSource.Line) {
         switch line {
         case .tooLong(let number): refuse(number, "longer than \(LineSource.limit) bytes")
         case .bytes(let bytes, let number):
             guard bytes.contains(where: { ![0x09, 0x0D, 0x20].contains($0) }) else { return }
             do throws(MessageRefusal) {
-                take(try ProviderMessage(line: bytes), number)
+                handle(try ProviderMessage(line: bytes), inLine: number)
             } catch {
                 switch error {
                 case .malformed(let why), .unsupported(let why): refuse(number, why)
@@ -95,7 +95,7 @@ final class LineProvider {
         }
     }
 
-    private func take(_ message: ProviderMessage, _ number: Int) {
+    private func handle(_ message: ProviderMessage, inLine number: Int) {
         switch message {
         case .reply(let id, let error):
             guard requests[id] != nil else {

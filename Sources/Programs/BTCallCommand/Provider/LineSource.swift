@@ -66,10 +66,10 @@ final class LineSource {
         let count = Glibc.read(descriptor, &piece, piece.count)
         if count < 0, errno == EINTR || errno == EAGAIN { return }
         guard count > 0 else { return end() }
-        for byte in piece[..<count] where !isOver { take(byte) }
+        for byte in piece[..<count] where !isOver { append(byte) }
     }
 
-    private func take(_ byte: UInt8) {
+    private func append(_ byte: UInt8) {
         guard byte == UInt8(ascii: "\n") else {
             // One byte more than the limit is enough to detect the excess.
             if line.count <= Self.limit { line.append(byte) }
@@ -82,7 +82,7 @@ final class LineSource {
     }
 
     private func end() {
-        if !line.isEmpty { take(UInt8(ascii: "\n")) }
+        if !line.isEmpty { append(UInt8(ascii: "\n")) }
         guard !isOver else { return }
         stop()
         onEnd()

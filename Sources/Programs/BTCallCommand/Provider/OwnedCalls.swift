@@ -137,7 +137,7 @@ final class OwnedCalls: CallProvider {
         for continuation in resumed { continuation.resume() }
     }
 
-    private func take(_ request: Request, _ call: Call.ID) async throws(ProviderRefusal) {
+    private func handle(_ request: Request, _ call: Call.ID) async throws(ProviderRefusal) {
         while reports > 0 { await withCheckedContinuation { waiting.append($0) } }
         if case .start = request {
             calls.append(call)
@@ -155,34 +155,34 @@ final class OwnedCalls: CallProvider {
     // MARK: CallProvider
 
     @ControlPlane func performStart(_ call: Call.ID, number: String) async throws(ProviderRefusal) {
-        try await take(.start(number: number), call)
+        try await handle(.start(number: number), call)
     }
 
-    @ControlPlane func performAnswer(_ call: Call.ID) async throws(ProviderRefusal) { try await take(.answer, call) }
+    @ControlPlane func performAnswer(_ call: Call.ID) async throws(ProviderRefusal) { try await handle(.answer, call) }
 
     @ControlPlane func performEnd(_ call: Call.ID, reason: String) async throws(ProviderRefusal) {
-        try await take(.end(reason: reason), call)
+        try await handle(.end(reason: reason), call)
     }
 
     @ControlPlane func performSetHeld(_ call: Call.ID, _ held: Bool) async throws(ProviderRefusal) {
-        try await take(.held(held), call)
+        try await handle(.held(held), call)
     }
 
     @ControlPlane func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal) {
-        try await take(.tones(tones), call)
+        try await handle(.tones(tones), call)
     }
 
     @ControlPlane func performSetMuted(_ call: Call.ID, _ muted: Bool) async throws(ProviderRefusal) {
-        try await take(.muted(muted), call)
+        try await handle(.muted(muted), call)
     }
 
     @ControlPlane func performSwap(hold: Call.ID, resume: Call.ID) async throws(ProviderRefusal) {
-        try await take(.swapped(with: resume), hold)
+        try await handle(.swapped(with: resume), hold)
     }
 
     @ControlPlane func performConference(_ calls: [Call.ID]) async throws(ProviderRefusal) {
         guard let first = calls.first else { throw .noSuchCall("no calls are named") }
-        try await take(.joined(calls), first)
+        try await handle(.joined(calls), first)
     }
 
     /// An unused audio object closes its socket: the call continues without audio.

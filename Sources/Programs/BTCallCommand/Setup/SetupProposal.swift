@@ -38,40 +38,40 @@ struct SetupProposal: Sendable {
                     "the board \(name) has a sound card \(profile.card ?? "") that is not there; "
                         + "there are: \(Self.names(facts)) (/proc/asound/cards)")
             }
-            take(profile, card, &used)
+            add(profile, card, &used)
             return
         }
         // A model, or a card that somebody has plugged in, is more specific than a card found in many machines.
         let fitting = profiles.compactMap { profile in profile.fits(facts).map { (profile, $0.card) } }
         let isTelling = { (profile: BoardProfile, card: FoundCard?) in profile.model != nil || card?.isUSB == true }
-        for (profile, card) in fitting where isTelling(profile, card) { take(profile, card, &used) }
-        takeOthers(facts.cards.filter(\.isUSB), &used)
-        for (profile, card) in fitting where !isTelling(profile, card) { take(profile, card, &used) }
-        takeOthers(facts.cards, &used)
+        for (profile, card) in fitting where isTelling(profile, card) { add(profile, card, &used) }
+        addOthers(facts.cards.filter(\.isUSB), &used)
+        for (profile, card) in fitting where !isTelling(profile, card) { add(profile, card, &used) }
+        addOthers(facts.cards, &used)
     }
 
     static func names(_ facts: BoardFacts) -> String {
         facts.cards.isEmpty ? "none" : facts.cards.map(\.identifier).joined(separator: ", ")
     }
 
-    private mutating func take(_ profile: BoardProfile, _ card: FoundCard?, _ used: inout Set<Int>) {
+    private mutating func add(_ profile: BoardProfile, _ card: FoundCard?, _ used: inout Set<Int>) {
         let present = Set(devices.map(\.device))
-        var isTaken = false
+        var isAdded = false
         for (device, key, value) in profile.values(on: card) where !present.contains(device) {
-            isTaken = true
+            isAdded = true
             if let index = devices.firstIndex(where: { $0.device == device }) {
                 devices[index].values.append((key, value))
             } else {
                 devices.append(Device(device: device, values: [(key, value)], origin: profile.name))
             }
         }
-        guard isTaken else { return }
+        guard isAdded else { return }
         boards.append(profile.name)
         if let note = profile.note { notes.append("\(profile.name): \(note)") }
         if let card { used.insert(card.index) }
     }
 
-    private mutating func takeOthers(_ cards: [FoundCard], _ used: inout Set<Int>) {
+    private mutating func addOthers(_ cards: [FoundCard], _ used: inout Set<Int>) {
         for card in cards where !card.isVideo && !card.playback.isEmpty && !card.capture.isEmpty {
             guard !used.contains(card.index) else { continue }
             let present = Set(devices.map(\.device))

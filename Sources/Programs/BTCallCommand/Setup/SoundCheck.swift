@@ -12,7 +12,7 @@ enum SoundCheck {
     /// Relative to full scale: -20 dB.
     private static let amplitude = 0.1
     /// Longest time between two blocks before the card counts as stuck.
-    private static let patienceMilliseconds: Int32 = 2000
+    private static let stuckMilliseconds: Int32 = 2000
 
     /// - Throws: ``CommandFailure`` with the reason for silence.
     static func play(_ device: String) throws {
@@ -91,7 +91,7 @@ enum SoundCheck {
     }
 
     private static func wait(_ handle: PCMHandle) throws {
-        let result = snd_pcm_wait(handle.pcm, patienceMilliseconds)
+        let result = snd_pcm_wait(handle.pcm, stuckMilliseconds)
         guard result != 0 else {
             throw CommandFailure("\(handle.device): the card is stuck: no progress for 2 s")
         }

@@ -24,7 +24,7 @@ package struct CompletionCandidate: Hashable, Sendable {
         let bus = Self.bus(in: words)
         let found = Mutex<[CompletionCandidate]>([])
         _ = runOnControlLoop {
-            let patience = ControlLoop.shared.schedule(after: .seconds(1)) { ControlLoop.shared.stop() }
+            let timeout = ControlLoop.shared.schedule(after: .seconds(1)) { ControlLoop.shared.stop() }
             do {
                 let bridge = try await CallBridge(bus: bus)
                 for await event in await bridge.events() {
@@ -36,7 +36,7 @@ package struct CompletionCandidate: Hashable, Sendable {
             } catch {
                 // No candidates then.
             }
-            patience.cancel()
+            timeout.cancel()
             return 0
         }
         return found.withLock { $0 }

@@ -39,10 +39,10 @@ package struct Output: Sendable {
         program: Program.name)
 
     /// The process's own output, with colours as requested.
-    package static func terminal(_ wish: TerminalStyle.Wish) -> Output {
+    package static func terminal(_ choice: TerminalStyle.ColorChoice) -> Output {
         var output = terminal
-        output.style = TerminalStyle(wish, descriptor: STDOUT_FILENO)
-        output.errorStyle = TerminalStyle(wish, descriptor: STDERR_FILENO)
+        output.style = TerminalStyle(choice, descriptor: STDOUT_FILENO)
+        output.errorStyle = TerminalStyle(choice, descriptor: STDERR_FILENO)
         return output
     }
 

@@ -14,13 +14,13 @@ package struct TerminalStyle: Hashable, Sendable {
 
     /// Decides by the request, the kind of `descriptor`, and the environment (https://no-color.org; `TERM=dumb` has no
     /// colours).
-    package init(_ wish: Wish = .auto, descriptor: Int32 = STDOUT_FILENO) {
-        self.init(wish, isTerminal: isatty(descriptor) == 1, variable: Self.variable)
+    package init(_ choice: ColorChoice = .auto, descriptor: Int32 = STDOUT_FILENO) {
+        self.init(choice, isTerminal: isatty(descriptor) == 1, variable: Self.variable)
     }
 
     /// - Parameter variable: returns an environment variable by its name.
-    package init(_ wish: Wish, isTerminal: Bool, variable: (String) -> String?) {
-        switch wish {
+    package init(_ choice: ColorChoice, isTerminal: Bool, variable: (String) -> String?) {
+        switch choice {
         case .always: isEnabled = true
         case .never: isEnabled = false
         case .auto: isEnabled = isTerminal && (variable("NO_COLOR") ?? "").isEmpty && variable("TERM") != "dumb"
@@ -28,7 +28,7 @@ package struct TerminalStyle: Hashable, Sendable {
     }
 
     /// When to emphasise; `auto` only on a terminal.
-    package enum Wish: String, CaseIterable, Sendable {
+    package enum ColorChoice: String, CaseIterable, Sendable {
         case always, never, auto
     }
 

@@ -260,7 +260,7 @@ package final class TestCall: CallProvider {
         recorder = nil
     }
 
-    // MARK: What the daemon says
+    // MARK: Signals of the daemon
 
     private func handle(_ event: BridgeEvent) {
         switch event {

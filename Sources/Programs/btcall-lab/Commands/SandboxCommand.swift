@@ -26,7 +26,7 @@ struct SandboxCommand: ParsableCommand {
             """)
 
     @Option(help: "Colours: auto (on a terminal, unless NO_COLOR is set), always or never.")
-    var color = TerminalStyle.Wish.auto
+    var color = TerminalStyle.ColorChoice.auto
 
     func run() throws {
         let output = Output.terminal(color)

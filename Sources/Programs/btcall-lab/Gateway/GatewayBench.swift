@@ -116,7 +116,7 @@ final class GatewayBench {
         case .configure(let setup):
             guard configuration == nil else { throw .malformed("\"op\": configure comes once") }
             configuration = setup.configuration
-            take(setup.calls)
+            update(setup.calls)
             return
         case .linkUp, .calls, .event, .reply: break
         }
@@ -124,7 +124,7 @@ final class GatewayBench {
         switch message {
         case .linkUp(let number, let path): try open(number, path)
         case .calls(let table, let isSwapped):
-            take(table)
+            update(table)
             for (_, link) in links.sorted(by: { $0.key < $1.key }) {
                 link.callsChanged(calls, isSwapped: isSwapped)
             }
@@ -156,7 +156,7 @@ final class GatewayBench {
     // MARK: Calls
 
     /// Calls keep their index; a call whose id is not in 1…7 gets the lowest free one.
-    private func take(_ table: [GatewayCall]) {
+    private func update(_ table: [GatewayCall]) {
         let ids = Set(table.map(\.id))
         indices = indices.filter { ids.contains($0.key) }
         for call in table where indices[call.id] == nil && (1...7).contains(call.id.value) {
@@ -190,7 +190,7 @@ final class GatewayBench {
             let link = try GatewayLink(
                 number: number, descriptor: try UnixStream.connect(path),
                 gateway: AudioGateway(configuration: configuration, calls: calls, startedAt: startedAt),
-                outside: GatewayLink.Outside(
+                environment: GatewayLink.Environment(
                     report: { [weak self] report in self?.report(report) },
                     nextID: { [weak self] in self?.nextID() ?? 0 },
                     dialed: { [weak self] in self?.dialed($0) },

@@ -11,7 +11,7 @@ import Telephony
 @ControlPlane
 final class GatewayLink {
     /// Services of the bench for a link.
-    struct Outside {
+    struct Environment {
         let report: @ControlPlane (GatewayReport) -> Void
         /// Returns the next id of a request.
         let nextID: @ControlPlane () -> Int
@@ -48,7 +48,7 @@ final class GatewayLink {
     let number: Int
     private var gateway: AudioGateway
     private let channel: RFCOMMChannel
-    private let outside: Outside
+    private let environment: Environment
     private var requests: [Int: Request] = [:]
     private var followUps: [FollowUp] = []
     private var timer: Timer?
@@ -60,11 +60,11 @@ final class GatewayLink {
 
     /// - Parameter descriptor: the headset's stream; ownership passes.
     init(
-        number: Int, descriptor: Int32, gateway: AudioGateway, outside: Outside
+        number: Int, descriptor: Int32, gateway: AudioGateway, environment: Environment
     ) throws(SystemError) {
         self.number = number
         self.gateway = gateway
-        self.outside = outside
+        self.environment = environment
         channel = try RFCOMMChannel(descriptor: descriptor)
         channel.onBytes = { [weak self] bytes in
             self?.input { gateway, now in gateway.bytesReceived(bytes, at: now) }
@@ -96,13 +96,13 @@ final class GatewayLink {
         guard let request = requests.removeValue(forKey: id) else { return false }
         switch (request, outcome) {
         case (.command(let own, let request), _):
-            if outcome == .done, case .dial(let number, _) = request { outside.dialed(number) }
+            if outcome == .done, case .dial(let number, _) = request { environment.dialed(number) }
             input { gateway, now in gateway.requestCompleted(own, outcome, at: now) }
         case (.audio(let codec), .done):
             audioUp()
             input { gateway, now in gateway.audioOpened(codec, at: now) }
         case (.audio, .failed): input { gateway, now in gateway.audioFailed(.refused, at: now) }
-        case (.abandonedAudio, .done): outside.report(.effect(link: number, .audioDisconnected))
+        case (.abandonedAudio, .done): environment.report(.effect(link: number, .audioDisconnected))
         case (.abandonedAudio, .failed): break
         }
         return true
@@ -185,7 +185,7 @@ final class GatewayLink {
         case .setDeadline(let deadline): setDeadline(deadline)
         case .event(.established):
             isEstablished = true
-            outside.report(.serviceLevelConnection(link: number, isUp: true))
+            environment.report(.serviceLevelConnection(link: number, isUp: true))
         case .event(let event):
             if let effect = GatewayReport.Effect(event) { tell(effect) }
         case .closeConnection, .fault: end(.ourselves)
@@ -202,9 +202,9 @@ final class GatewayLink {
     }
 
     private func request(_ kind: GatewayReport.Request, _ request: Request) {
-        let id = outside.nextID()
+        let id = environment.nextID()
         requests[id] = request
-        outside.report(.request(id, link: number, kind))
+        environment.report(.request(id, link: number, kind))
     }
 
     private func disconnectAudio() {
@@ -220,7 +220,7 @@ final class GatewayLink {
     }
 
     private func tell(_ effect: GatewayReport.Effect) {
-        outside.report(.effect(link: number, effect))
+        environment.report(.effect(link: number, effect))
     }
 
     private func setDeadline(_ deadline: Instant?) {
@@ -245,7 +245,7 @@ final class GatewayLink {
         _ = gateway.connectionLost()
         let isAudioPending = requests.contains { $0.value.isAudio }
         if cause != .radio, isAudioUp || isAudioPending { tell(.audioDisconnected) }
-        if isEstablished { outside.report(.serviceLevelConnection(link: number, isUp: false)) }
-        outside.ended()
+        if isEstablished { environment.report(.serviceLevelConnection(link: number, isUp: false)) }
+        environment.ended()
     }
 }

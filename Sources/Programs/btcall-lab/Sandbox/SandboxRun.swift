@@ -29,7 +29,7 @@ final class SandboxRun {
     /// Returns after `q`, the end of the input, SIGINT, SIGTERM or SIGHUP. Restores the terminal, even when it throws.
     func run() async throws {
         // Before any thread starts: threads inherit the blocked signals, which the control loop handles.
-        try takeSignals()
+        try handleSignals()
         defer {
             screen?.leave()
             input?.cancel()
@@ -51,7 +51,7 @@ final class SandboxRun {
         await sandbox.stop()
     }
 
-    private func takeSignals() throws {
+    private func handleSignals() throws {
         signals = try [SIGINT, SIGTERM, SIGHUP].map { signal in
             try ControlLoop.shared.onSignal(signal) { [weak self] in self?.isEnding = true }
         }
@@ -116,7 +116,7 @@ final class SandboxRun {
         }
     }
 
-    // MARK: What is shown
+    // MARK: Display
 
     private func look() {
         guard let sandbox else { return }

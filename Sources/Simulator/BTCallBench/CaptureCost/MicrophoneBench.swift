@@ -43,7 +43,7 @@ package final class MicrophoneBench {
 
     /// Longest acceptable time of a prepared microphone, in milliseconds.
     package static let limit = 20.0
-    private static let patience = 5
+    private static let timeoutSeconds = 5
     private static let blockBytes = 320
 
     private let kind: LocalDevice
@@ -148,11 +148,11 @@ package final class MicrophoneBench {
     }
 
     private func wait(for fits: (AudioEngineEvent) -> Bool) throws(Failure) {
-        let end = ControlLoop.now.advanced(by: .seconds(Self.patience))
+        let end = ControlLoop.now.advanced(by: .seconds(Self.timeoutSeconds))
         while ControlLoop.now < end {
             if events(until: end).contains(where: fits) { return }
         }
-        throw .silent(after: Self.patience)
+        throw .silent(after: Self.timeoutSeconds)
     }
 
     /// Answers the call's blocks, and returns the engine's events.

@@ -56,7 +56,7 @@ package final class Demonstration {
     private var isCutOff = false
     private let onProgress: @ControlPlane (Progress) -> Void
     private let pacer: AudioPacer
-    private let outside: SimulatedOutside
+    private let simulation: SimulatedEnvironment
     private let bus: FakeBlueZBus
     private let bluez: FakeBlueZ
     private var routes: [(at: Double, device: String, reason: String)] = []
@@ -76,7 +76,7 @@ package final class Demonstration {
         }
         bluez = FakeBlueZ(on: bus.address)
         pacer = try AudioPacer()
-        outside = SimulatedOutside(pacer: pacer)
+        simulation = SimulatedEnvironment(pacer: pacer)
     }
 
     /// The speech of everybody, in this order: earpiece, headsets 1 and 2, far end.
@@ -186,7 +186,7 @@ package final class Demonstration {
         ]
         let daemon = try Daemon(
             configuration: configuration, bus: connection, registry: DeviceRegistry(bus: connection, logger: logger),
-            environment: .init(paths: outside, opener: outside), logger: logger)
+            environment: .init(paths: simulation, opener: simulation), logger: logger)
         await daemon.start()
         daemon.router.handle(.setPreferred(.bluetooth))
         daemon.router.handle(.setDefault(.earpiece))
@@ -207,11 +207,11 @@ package final class Demonstration {
             let voice = voices[name] ?? []
             return { rate in OfflineResampler.convert(voice, from: SpeechSource.rate, to: rate) }
         }
-        outside.addCard(.earpiece, microphone: source("earpiece"))
-        outside.addCard(.speakerphone, microphone: { _ in [] })
-        outside.addHeadset(
+        simulation.addCard(.earpiece, microphone: source("earpiece"))
+        simulation.addCard(.speakerphone, microphone: { _ in [] })
+        simulation.addHeadset(
             Self.first.address, name: Self.first.name, codecs: [.mSBC, .cvsd], microphone: source(Self.first.name))
-        outside.addHeadset(
+        simulation.addHeadset(
             Self.second.address, name: Self.second.name, codecs: [.cvsd], microphone: source(Self.second.name))
     }
 
@@ -246,7 +246,7 @@ package final class Demonstration {
         try await follow(until: schedule.firstDies)
         begin(3, "headset 1 dies silently", limitMs: 300)
         headset.dieSilently()
-        outside.die(Self.first.address)
+        simulation.die(Self.first.address)
         bluez.vanish(Self.first.address, noticedAfter: .seconds(3))
         try await follow(until: schedule.secondOn)
         begin(4, "headset 2 is switched on", limitMs: 0)
@@ -275,7 +275,7 @@ package final class Demonstration {
     /// The complete playback of a device, at the rate of the analysis.
     private func merged(_ name: String) -> [Int16] {
         var all: [Int16] = []
-        for timeline in outside.played(name) {
+        for timeline in simulation.played(name) {
             let part = OfflineResampler.convert(timeline.samples, from: timeline.rate, to: SpeechSource.rate)
             if part.count > all.count { all.append(contentsOf: repeatElement(0, count: part.count - all.count)) }
             for index in part.indices where part[index] != 0 { all[index] = part[index] }

@@ -26,7 +26,7 @@ package final class Sandbox {
     private let bus: FakeBlueZBus
     private let bluez: FakeBlueZ
     private let pacer: AudioPacer
-    private let outside: SimulatedOutside
+    private let simulation: SimulatedEnvironment
     private let headsets: [SandboxHeadset]
     private var daemon: Daemon?
     private var bridge: CallBridge?
@@ -49,16 +49,16 @@ package final class Sandbox {
         }
         pacer = try AudioPacer(isRecording: false)
         let bluez = FakeBlueZ(on: bus.address)
-        let outside = SimulatedOutside(pacer: pacer)
+        let simulation = SimulatedEnvironment(pacer: pacer)
         self.bluez = bluez
-        self.outside = outside
+        self.simulation = simulation
         headsets = [
             SandboxHeadset(
                 BluetoothAddress(value: 0x0000_5E00_5301), name: "headset 1", codecs: [.mSBC, .cvsd], bluez: bluez,
-                outside: outside),
+                simulation: simulation),
             SandboxHeadset(
                 BluetoothAddress(value: 0x0000_5E00_5302), name: "headset 2", codecs: [.cvsd], bluez: bluez,
-                outside: outside),
+                simulation: simulation),
         ]
         state = SandboxState(bus: bus.address.description)
         state.devices = headsets.map { SandboxState.Device(name: $0.name, power: .off) }
@@ -84,7 +84,7 @@ package final class Sandbox {
         self.line = line
         let events = await bridge.events()
         following = Task { @ControlPlane [weak self] in
-            for await event in events { self?.take(event) }
+            for await event in events { self?.handle(event) }
         }
         let registration = try await bridge.register(
             line, as: CallProviderDescription(name: "sandbox", capabilities: [.hold, .swap, .dtmf, .dial]))
@@ -95,15 +95,15 @@ package final class Sandbox {
     private func addMicrophones() {
         // Prepared in advance, so that opening a card or link does not wait for it.
         for (index, card) in Self.cards.enumerated() {
-            let voice = SandboxVoices.person(index + headsets.count, rate: SimulatedOutside.cardRate)
-            outside.addCard(card.kind) { _ in voice }
+            let voice = SandboxVoices.person(index + headsets.count, rate: SimulatedEnvironment.cardRate)
+            simulation.addCard(card.kind) { _ in voice }
         }
         for (index, headset) in headsets.enumerated() {
             let voices = Dictionary(
                 uniqueKeysWithValues: headset.codecs.map {
                     ($0.sampleRate, SandboxVoices.person(index, rate: $0.sampleRate))
                 })
-            outside.addHeadset(headset.address, name: headset.name, codecs: headset.codecs) { voices[$0] ?? [] }
+            simulation.addHeadset(headset.address, name: headset.name, codecs: headset.codecs) { voices[$0] ?? [] }
         }
     }
 
@@ -125,7 +125,7 @@ package final class Sandbox {
         let connection = try BusConnection(bus.address)
         let daemon = try Daemon(
             configuration: configuration, bus: connection, registry: DeviceRegistry(bus: connection, logger: logger),
-            environment: .init(paths: outside, opener: outside), logger: logger)
+            environment: .init(paths: simulation, opener: simulation), logger: logger)
         self.daemon = daemon
         await daemon.start()
         daemon.router.handle(.setPreferred(.bluetooth))
@@ -154,7 +154,7 @@ package final class Sandbox {
         pacer.stop()
     }
 
-    // MARK: What the person does
+    // MARK: Actions of the person
 
     /// Performs a key's action, and reports the result.
     package func perform(_ key: SandboxKey) async {
@@ -230,13 +230,13 @@ package final class Sandbox {
         return calls.filter { $0.state != .ended }
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     private func tell(_ text: String) {
         onStory?(text)
     }
 
-    private func take(_ event: BridgeEvent) {
+    private func handle(_ event: BridgeEvent) {
         isStale = true
         switch event {
         case .routeChanged(_, let new, let reason): tell("the call is on: \(name(new)) (\(reason))")
@@ -267,10 +267,10 @@ package final class Sandbox {
     package func look() {
         for (index, headset) in headsets.enumerated() {
             state.devices[index].power = headset.state
-            state.devices[index].heard = outside.takePeak(headset.name)
+            state.devices[index].heard = simulation.takePeak(headset.name)
         }
         for (index, card) in Self.cards.enumerated() {
-            state.devices[headsets.count + index].heard = outside.takePeak(card.kind.rawValue)
+            state.devices[headsets.count + index].heard = simulation.takePeak(card.kind.rawValue)
         }
         state.farEndHeard = line?.takeHeard() ?? 0
         guard isStale, !isReading, let bridge else { return }

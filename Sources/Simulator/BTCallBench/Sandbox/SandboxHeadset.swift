@@ -9,18 +9,18 @@ final class SandboxHeadset {
     let name: String
     let codecs: [VoiceCodec]
     private let bluez: FakeBlueZ
-    private let outside: SimulatedOutside
+    private let simulation: SimulatedEnvironment
     private let device: VirtualHeadset
     private(set) var state = SandboxState.Power.off
 
     init(
-        _ address: BluetoothAddress, name: String, codecs: [VoiceCodec], bluez: FakeBlueZ, outside: SimulatedOutside
+        _ address: BluetoothAddress, name: String, codecs: [VoiceCodec], bluez: FakeBlueZ, simulation: SimulatedEnvironment
     ) {
         self.address = address
         self.name = name
         self.codecs = codecs
         self.bluez = bluez
-        self.outside = outside
+        self.simulation = simulation
         device = VirtualHeadset(.init(address: address, name: name, codecs: codecs.reversed()))
     }
 
@@ -29,7 +29,7 @@ final class SandboxHeadset {
         guard state != .on else { return }
         // A returning headset reveals that its old connection was lost, even before the supervision timeout.
         forgetConnection()
-        outside.revive(address)
+        simulation.revive(address)
         try device.attach(try await bluez.connect(address))
         state = .on
     }
@@ -44,7 +44,7 @@ final class SandboxHeadset {
     func kill() {
         guard state == .on else { return }
         device.dieSilently()
-        outside.die(address)
+        simulation.die(address)
         bluez.vanish(address, noticedAfter: .seconds(3))
         state = .dead
     }

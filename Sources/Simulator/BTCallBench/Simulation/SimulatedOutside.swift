@@ -12,7 +12,7 @@ package import Routing
 
 /// Sound cards and voice links for the daemon's real code, all on one simulated clock.
 @ControlPlane
-package final class SimulatedOutside: PathOpening, AudioLinkOpening {
+package final class SimulatedEnvironment: PathOpening, AudioLinkOpening {
     package var onIncoming: (@ControlPlane (any IncomingAudioLink) -> Void)?
     /// Time that a headset takes to open its link.
     package var linkDelay = Duration.milliseconds(150)
@@ -86,7 +86,7 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
 
     /// Opens a link from the headset's side, with the negotiated codec.
     package func openLink(_ address: BluetoothAddress) {
-        onIncoming?(Incoming(peer: address, outside: self))
+        onIncoming?(Incoming(peer: address, simulation: self))
     }
 
     /// Pulls the card: it is no longer found, and its streams fail.
@@ -208,15 +208,15 @@ package final class SimulatedOutside: PathOpening, AudioLinkOpening {
 
     private final class Incoming: IncomingAudioLink {
         let peer: BluetoothAddress
-        private let outside: SimulatedOutside
+        private let simulation: SimulatedEnvironment
 
-        init(peer: BluetoothAddress, outside: SimulatedOutside) {
+        init(peer: BluetoothAddress, simulation: SimulatedEnvironment) {
             self.peer = peer
-            self.outside = outside
+            self.simulation = simulation
         }
 
         func accept(codec: VoiceCodec, timeout: Duration) async throws(AudioLinkError) -> OpenAudioLink {
-            try outside.makeLink(peer, codec)
+            try simulation.makeLink(peer, codec)
         }
 
         func reject() {}

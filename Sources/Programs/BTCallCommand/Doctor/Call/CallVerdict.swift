@@ -110,7 +110,7 @@ struct CallVerdict: Sendable {
     }
 }
 
-// MARK: How it is told
+// MARK: Output
 
 extension CallVerdict {
     /// Lines for a person.
