@@ -58,14 +58,14 @@ final class EventSource: StreamSource {
         self.connection = connection
         self.call = call
         let bus = connection.connection
-        let take: @ControlPlane (BusSignal) -> Void = { [weak self] signal in self?.received(signal) }
+        let receive: @ControlPlane (BusSignal) -> Void = { [weak self] signal in self?.received(signal) }
         subscriptions = [bus.watchName(BTCallName.bus) { [weak self] owner in self?.ownerChanged(owner) }]
         if let call {
             subscriptions += [call.path, BTCallPath.calls].map {
-                bus.subscribe(sender: BTCallName.bus, path: $0, take)
+                bus.subscribe(sender: BTCallName.bus, path: $0, receive)
             }
         } else {
-            subscriptions.append(bus.subscribe(sender: BTCallName.bus, pathNamespace: BTCallPath.manager, take))
+            subscriptions.append(bus.subscribe(sender: BTCallName.bus, pathNamespace: BTCallPath.manager, receive))
         }
     }
 
@@ -126,7 +126,7 @@ final class EventSource: StreamSource {
             incomplete.append(signal)
             return complete()
         }
-        take(signal)
+        handle(signal)
     }
 
     /// Handles the waiting signals, as far as the daemon has answered with the identities of their calls.
@@ -134,7 +134,7 @@ final class EventSource: StreamSource {
         while !isCompleting, let signal = incomplete.first {
             guard let path = signal.callWithoutIdentity, identities[path] == nil else {
                 incomplete.removeFirst()
-                take(completed(signal))
+                handle(completed(signal))
                 continue
             }
             isCompleting = true
@@ -153,7 +153,7 @@ final class EventSource: StreamSource {
     private func flush() {
         let waiting = incomplete
         incomplete = []
-        for signal in waiting { take(completed(signal)) }
+        for signal in waiting { handle(completed(signal)) }
         identities = [:]
     }
 
@@ -162,7 +162,7 @@ final class EventSource: StreamSource {
         return signal.with(identities[path] ?? [:])
     }
 
-    private func take(_ signal: BusSignal) {
+    private func handle(_ signal: BusSignal) {
         if signal.member == BTCallName.Calls.callRemoved, let path = signal.arguments.first?.stringValue {
             identities[path] = nil
         }

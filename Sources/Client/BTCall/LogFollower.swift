@@ -7,9 +7,9 @@ import Glibc
 @ControlPlane
 final class LogFollower {
     /// Longest wait for a busy daemon when a bridge is created.
-    private static let patience = Duration.seconds(2)
+    private static let answerTimeout = Duration.seconds(2)
     /// Packets read in one turn of the loop.
-    private static let most = 32
+    private static let mostPacketsPerTurn = 32
 
     private weak var connection: BridgeConnection?
     private let bus: BridgeBus
@@ -72,7 +72,7 @@ final class LogFollower {
         do throws(BridgeError) {
             let answer = try await connection.request(
                 BTCallPath.manager, BTCallName.Interface.manager, BTCallName.Manager.subscribeLog,
-                timeout: Self.patience)
+                timeout: Self.answerTimeout)
             try follow(answer.first?.descriptorValue)
         } catch {
             LogReceiver.deliver(
@@ -104,7 +104,7 @@ final class LogFollower {
     }
 
     private func receive() {
-        for _ in 0..<Self.most {
+        for _ in 0..<Self.mostPacketsPerTurn {
             let descriptor = descriptor
             let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
             guard count > 0 else {

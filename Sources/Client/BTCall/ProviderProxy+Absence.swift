@@ -5,7 +5,7 @@ import DBus
 // Restart of the bus: the daemon, this program and its calls survive it.
 extension ProviderProxy {
     /// Longest wait for the bus and the daemon to return.
-    private static let patience = Duration.seconds(60)
+    private static let returnTimeout = Duration.seconds(60)
 
     func ownerChanged(_ owner: String?) {
         if absence != nil {
@@ -24,7 +24,7 @@ extension ProviderProxy {
     /// All names are lost with the bus; the new bus may give the old unique names to others.
     private func keep() {
         daemon = nil
-        absence = ControlLoop.shared.schedule(after: Self.patience) { [weak self] in self?.end() }
+        absence = ControlLoop.shared.schedule(after: Self.returnTimeout) { [weak self] in self?.end() }
     }
 
     private func comeBack(to owner: String) {

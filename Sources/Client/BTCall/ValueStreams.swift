@@ -178,7 +178,7 @@ private final class ValueSource<Element: Equatable & Sendable>: StreamSource {
         guard self.owner != .some(owner) else { return }
         self.owner = .some(owner)
         held = nil
-        if owner != nil { ask() } else if let absent { take(.value(absent)) }
+        if owner != nil { ask() } else if let absent { handle(.value(absent)) }
     }
 
     private func ask() {
@@ -199,21 +199,21 @@ private final class ValueSource<Element: Equatable & Sendable>: StreamSource {
         held = nil
         guard !mustAskAgain else { return ask() }
         guard owner != .some(nil) else { return }
-        if let answer { take(answer) }
-        if let later { take(later) }
+        if let answer { handle(answer) }
+        if let later { handle(later) }
     }
 
     private func received(_ signal: BusSignal) {
         let reading = change(signal)
         switch reading {
         case .value, .over:
-            if isAsking { held = reading } else { take(reading) }
+            if isAsking { held = reading } else { handle(reading) }
         case .unknown: ask()
         case .same: break
         }
     }
 
-    private func take(_ reading: ValueReading<Element>) {
+    private func handle(_ reading: ValueReading<Element>) {
         switch reading {
         case .value(let value):
             guard value != last, !isCancelled else { return }

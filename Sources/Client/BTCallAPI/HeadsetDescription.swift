@@ -51,9 +51,9 @@ package struct HeadsetDescription: Hashable, Sendable {
         }
     }
 
-    package static let callsWish = "calls"
-    package static let activationWish = "activation"
-    package static let inbandRingWish = "inbandRing"
+    package static let callsPolicy = "calls"
+    package static let activationPolicy = "activation"
+    package static let inbandRingPolicy = "inbandRing"
 
     package init(
         address: BluetoothAddress, name: String, isConnected: Bool = true, codec: String? = nil, codecs: [String] = [],
@@ -96,9 +96,9 @@ package struct HeadsetDescription: Hashable, Sendable {
         }
         audioPolicy = [:]
         guard let policy = fields.values[BTCallName.Headset.audioPolicy] else { return }
-        let wishes = try Fields(policy, of: "AudioPolicy in \(fields.subject)")
-        for wish in [Self.callsWish, Self.activationWish, Self.inbandRingWish] {
-            audioPolicy[wish] = try wishes.optionalString(wish)
+        let policies = try Fields(policy, of: "AudioPolicy in \(fields.subject)")
+        for name in [Self.callsPolicy, Self.activationPolicy, Self.inbandRingPolicy] {
+            audioPolicy[name] = try policies.optionalString(name)
         }
     }
 

@@ -50,7 +50,7 @@ int btcall_explain(const char *path, int error)
     return 1;
 }
 
-int btcall_take_answer(int descriptor, struct btcall_pcm_answer *answer, int descriptors[2])
+int btcall_receive_answer(int descriptor, struct btcall_pcm_answer *answer, int descriptors[2])
 {
     union {
         struct cmsghdr header;
@@ -92,7 +92,7 @@ int btcall_take_answer(int descriptor, struct btcall_pcm_answer *answer, int des
     return length == 0 ? -EPIPE : -EPROTO;
 }
 
-int btcall_take_message(int descriptor, struct btcall_pcm_message *message)
+int btcall_receive_message(int descriptor, struct btcall_pcm_message *message)
 {
     ssize_t length;
     do {

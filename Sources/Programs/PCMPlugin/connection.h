@@ -13,7 +13,7 @@
 #define RETRY (100 * MILLISECOND)
 #define RETRY_REFUSED SECOND
 /// Timeout for the daemon's answer to a hello.
-#define PATIENCE (2 * SECOND)
+#define ANSWER_TIMEOUT (2 * SECOND)
 
 // A plug-in exports only its entry point to alsa-lib.
 #pragma GCC visibility push(hidden)
@@ -34,11 +34,11 @@ int btcall_explain(const char *path, int error);
 
 /// Receives the answer. Returns 1 for a valid answer, 0 when none has arrived yet, or a negative errno: EPROTO when it is
 /// invalid. With 1, `descriptors` belong to the caller, -1 for absent ones; otherwise they are closed.
-int btcall_take_answer(int descriptor, struct btcall_pcm_answer *answer, int descriptors[2]);
+int btcall_receive_answer(int descriptor, struct btcall_pcm_answer *answer, int descriptors[2]);
 
 /// Receives one message. Returns 1 for a message, 0 when none has arrived, or a negative errno: EPIPE at the end, EPROTO
 /// when invalid.
-int btcall_take_message(int descriptor, struct btcall_pcm_message *message);
+int btcall_receive_message(int descriptor, struct btcall_pcm_message *message);
 
 /// Sends one message without waiting and without a signal. Returns 0 or a negative errno.
 int btcall_send_message(int descriptor, uint32_t kind, uint32_t element, int32_t value);

@@ -68,14 +68,14 @@ static void greet(struct mixer *mixer)
     if (mixer->socket < 0 || btcall_watch(mixer->set, mixer->socket) < 0)
         hang_up(mixer, RETRY);
     else
-        wait_until(mixer, btcall_now() + PATIENCE);
+        wait_until(mixer, btcall_now() + ANSWER_TIMEOUT);
 }
 
 static void take_answer(struct mixer *mixer)
 {
     struct btcall_pcm_answer answer;
     int descriptors[2];
-    int result = btcall_take_answer(mixer->socket, &answer, descriptors);
+    int result = btcall_receive_answer(mixer->socket, &answer, descriptors);
     if (result == 0) {
         if (btcall_now() >= mixer->deadline)
             hang_up(mixer, RETRY);
@@ -125,7 +125,7 @@ static void look(struct mixer *mixer)
         take_answer(mixer);
     for (int count = 0; mixer->answered && count < 64; count++) {
         struct btcall_pcm_message message;
-        int result = btcall_take_message(mixer->socket, &message);
+        int result = btcall_receive_message(mixer->socket, &message);
         if (result > 0)
             take_value(mixer, &message);
         else if (result < 0)

@@ -101,7 +101,7 @@ void stream_greet(struct stream *stream)
         stream_hang_up(stream, RETRY);
     } else {
         stream->connection = GREETING;
-        stream->deadline = btcall_now() + PATIENCE;
+        stream->deadline = btcall_now() + ANSWER_TIMEOUT;
     }
 }
 
@@ -163,7 +163,7 @@ bool stream_look(struct stream *stream, int64_t now)
     if (stream->connection == GREETING) {
         struct btcall_pcm_answer answer;
         int descriptors[2];
-        int result = btcall_take_answer(stream->socket, &answer, descriptors);
+        int result = btcall_receive_answer(stream->socket, &answer, descriptors);
         if (result > 0) {
             adopt(stream, &answer, descriptors);
         } else if (result == -EPROTO) {
@@ -180,6 +180,6 @@ bool stream_look(struct stream *stream, int64_t now)
     struct btcall_pcm_message message;
     int result = 1;
     for (int count = 0; stream->connection == CONNECTED && result > 0 && count < 16; count++)
-        result = btcall_take_message(stream->socket, &message);
+        result = btcall_receive_message(stream->socket, &message);
     return result >= 0;
 }

@@ -109,13 +109,13 @@ extension DaemonTests {
                 // Without a jack, the presence of its card counts.
                 #expect(board.watched.contains(.cards))
                 #expect(box.daemon.router.policy.availableDevices.contains(.wiredHeadset))
-                box.outside.removeCard(.wiredHeadset)
+                box.simulation.removeCard(.wiredHeadset)
                 board.onChange?(.cards)
                 try await eventually("it is gone") {
                     !box.daemon.router.policy.availableDevices.contains(.wiredHeadset)
                 }
                 #expect(try await box.problem("device.wiredHeadset").what.contains("no such card"))
-                box.outside.addCard(.wiredHeadset, microphone: Tone.samples)
+                box.simulation.addCard(.wiredHeadset, microphone: Tone.samples)
                 board.onChange?(.cards)
                 try await eventually("it is back") {
                     box.daemon.router.policy.availableDevices.contains(.wiredHeadset)
@@ -125,7 +125,7 @@ extension DaemonTests {
                 _ = try await box.startCall(registration)
                 try await box.bridge.audioDeviceManager.select(.wiredHeadset)
                 try await box.route(.wiredHeadset)
-                box.outside.removeCard(.wiredHeadset)
+                box.simulation.removeCard(.wiredHeadset)
                 board.onChange?(.cards)
                 try await box.route(.earpiece)
             }
@@ -165,13 +165,13 @@ extension DaemonTests {
             board.addJack()
             let parts = JackSpecification.parts([SimulatedBoard.headphone])
             try await run(board, jack: parts) { box in
-                box.outside.removeCard(.wiredHeadset)
+                box.simulation.removeCard(.wiredHeadset)
                 board.onChange?(.cards)
             } body: { box in
                 board.plug()
                 try await eventually("the plug is accepted") { box.daemon.router.policy.jack == .headset }
                 #expect(!box.daemon.router.policy.availableDevices.contains(.wiredHeadset))
-                box.outside.addCard(.wiredHeadset, microphone: Tone.samples)
+                box.simulation.addCard(.wiredHeadset, microphone: Tone.samples)
                 board.onChange?(.cards)
                 try await eventually("it has appeared") {
                     box.daemon.router.policy.availableDevices.contains(.wiredHeadset)
@@ -189,7 +189,7 @@ extension DaemonTests {
             let board = SimulatedBoard()
             board.addJack()
             try await run(board, jack: .parts([SimulatedBoard.headphone])) { box in
-                box.outside.sharedCard = [.earpiece, .speakerphone]
+                box.simulation.sharedCard = [.earpiece, .speakerphone]
                 let registration = try await box.register()
                 _ = try await box.startCall(registration)
                 try await box.route(.earpiece)

@@ -111,7 +111,7 @@ extension DaemonTests {
                         let quality = try await call(box)?.quality
                         return (quality?.durationMs ?? 0) >= 1_000 && (quality?.score ?? 0) >= 90
                     }
-                    box.outside.loseEach(20, of: Box.first)
+                    box.simulation.loseEach(20, of: Box.first)
                     // A second has 133 packets.
                     var lossy: CallQuality?
                     try await eventually("the window has the loss of a second") {
@@ -122,7 +122,7 @@ extension DaemonTests {
                     #expect(quality.score.map { $0 <= 70 } ?? false, "\(quality)")
                     #expect(quality.concealedMs >= 45 && quality.packets > 100)
                     try await eventually("that is signalled") { told.contains { $0 <= 70 } }
-                    box.outside.loseEach(0, of: Box.first)
+                    box.simulation.loseEach(0, of: Box.first)
                     try await eventually("the recovery raises it") { try await score() >= 90 }
                     try await eventually("that is signalled as well") {
                         told.last.map { $0 >= 90 } ?? false
@@ -169,13 +169,13 @@ extension DaemonTests {
                 body: { box in
                     try await box.prefer(.bluetooth)
                     _ = try await box.connect(Box.first, codecs: [.cvsd])
-                    box.outside.die(Box.first)
+                    box.simulation.die(Box.first)
                     let registration = try await box.register()
                     _ = try await box.startCall(registration)
                     try await eventually("the link is tried again") {
                         try await (call(box)?.totalQuality?.retries ?? 0) > 0
                     }
-                    box.outside.revive(Box.first)
+                    box.simulation.revive(Box.first)
                     try await box.route(first)
                     #expect(try await (call(box)?.totalQuality?.retries ?? 0) > 0)
                 })

@@ -46,7 +46,7 @@ extension DaemonTests {
             @Test func `A headset with LC3-SWB plays a call in super wide band`() async throws {
                 let configure: (inout Configuration) -> Void = { $0.codecs = [.lc3SWB, .mSBC, .cvsd] }
                 let prepare: (Box) async throws -> Void = { box in
-                    box.outside.addHeadset(
+                    box.simulation.addHeadset(
                         Box.first, name: "headset 1", codecs: [.lc3SWB, .mSBC, .cvsd], microphone: Tone.samples)
                 }
                 try await Box.run(configure: configure, prepare: prepare) { box in

@@ -48,7 +48,7 @@ extension DaemonTests {
         @Test func `A headset lying on its loudspeaker returns the chirps, and the selection is restored`() async throws
         {
             try await Box.run { box in
-                box.outside.loops[Box.first] = 120
+                box.simulation.loops[Box.first] = 120
                 let ears = try await box.connect(Box.first, codecs: [.cvsd, .mSBC])
                 try await box.bridge.audioDeviceManager.select(.earpiece)
                 let verdict = try await run(box, headset)
@@ -73,7 +73,7 @@ extension DaemonTests {
                 let ears = try await box.connect(Box.first, codecs: [.cvsd, .mSBC])
                 async let running = run(box, headset)
                 try await box.route(#require(DeviceChoice(headset)))
-                box.outside.loseEach(20, of: Box.first)
+                box.simulation.loseEach(20, of: Box.first)
                 let verdict = try await running
                 withExtendedLifetime(ears) {}
                 #expect(verdict.status == 0 && verdict.isSound)
@@ -90,7 +90,7 @@ extension DaemonTests {
 
         @Test func `A microphone that is digitally silent is a fault`() async throws {
             try await Box.run { box in
-                box.outside.addHeadset(Box.first, name: "headset 1", codecs: [.mSBC, .cvsd]) { _ in [] }
+                box.simulation.addHeadset(Box.first, name: "headset 1", codecs: [.mSBC, .cvsd]) { _ in [] }
                 _ = try await box.connect(Box.first)
                 let verdict = try await run(box, "bluetooth")
                 #expect(verdict.status == 1 && !verdict.isSound)
@@ -104,7 +104,7 @@ extension DaemonTests {
             async throws
         {
             try await Box.run { box in
-                box.outside.addHeadset(Box.first, name: "headset 1", codecs: [], microphone: Tone.samples)
+                box.simulation.addHeadset(Box.first, name: "headset 1", codecs: [], microphone: Tone.samples)
                 _ = try await box.connect(Box.first)
                 let verdict = try await run(box, headset)
                 #expect(verdict.status == 1 && !verdict.isSound)

@@ -120,17 +120,17 @@ extension DaemonTests {
                 try await box.prefer(.none)
                 let registration = try await box.register()
                 let first = try await registration.reportIncoming(number: "1001")
-                try await eventually("it rings") { box.outside.opened == ["output:speakerphone"] }
+                try await eventually("it rings") { box.simulation.opened == ["output:speakerphone"] }
                 try await box.bridge.setSetting("ring.device", to: "earpiece")
                 try await eventually("it keeps ringing") {
-                    box.outside.played("output:speakerphone").last?.samples.count ?? 0 > 9_600
+                    box.simulation.played("output:speakerphone").last?.samples.count ?? 0 > 9_600
                 }
-                #expect(box.outside.opened == ["output:speakerphone"] && !box.daemon.graph.isQuiet)
+                #expect(box.simulation.opened == ["output:speakerphone"] && !box.daemon.graph.isQuiet)
                 try await registration.update(first, .ended, reason: .missed)
                 try await eventually("it is silent") { box.daemon.graph.isQuiet }
                 _ = try await registration.reportIncoming(number: "1002")
                 try await eventually("the next call rings there") {
-                    box.outside.opened == ["output:speakerphone", "output:earpiece"]
+                    box.simulation.opened == ["output:speakerphone", "output:earpiece"]
                 }
             }
         }

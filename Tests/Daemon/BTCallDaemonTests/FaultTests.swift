@@ -89,14 +89,14 @@ extension DaemonTests {
                 _ = try await box.startCall(registration)
                 try await box.route(.earpiece)
                 try await box.playing("earpiece")
-                box.outside.removeCard(.earpiece)
+                box.simulation.removeCard(.earpiece)
                 _ = try await box.problem("device.earpiece")
                 try await box.route(.speakerphone)
                 try await box.playing("speakerphone")
                 let device = try await box.bridge.audioDeviceManager.audioDevices().first { $0.choice == .earpiece }
                 #expect(device?.isAvailable == false)
                 #expect(device?.unavailableBecause?.contains("earpiece") == true)
-                box.outside.addCard(.earpiece, microphone: Tone.samples)
+                box.simulation.addCard(.earpiece, microphone: Tone.samples)
                 try await box.noProblem("device.earpiece")
                 try await box.route(.earpiece)
                 try await box.playing("earpiece")
@@ -105,14 +105,14 @@ extension DaemonTests {
 
         @Test func `A sound card in use by another program is a problem until it is free`() async throws {
             try await Box.run(
-                prepare: { $0.outside.busyCards = [.earpiece] },
+                prepare: { $0.simulation.busyCards = [.earpiece] },
                 body: { box in
                     try await box.prefer(.earpiece, default: .none)
                     let registration = try await box.register()
                     _ = try await box.startCall(registration)
                     #expect(try await box.problem("device.earpiece").what.contains("another program uses"))
                     try await box.playing("speakerphone")
-                    box.outside.busyCards = []
+                    box.simulation.busyCards = []
                     try await box.noProblem("device.earpiece")
                     try await box.route(.earpiece)
                     try await box.playing("earpiece")
@@ -124,7 +124,7 @@ extension DaemonTests {
                 try await box.prefer(.earpiece, default: .none)
                 let registration = try await box.register()
                 #expect(try await box.device("earpiece")?["available"] == true)
-                box.outside.busyCards = [.earpiece]
+                box.simulation.busyCards = [.earpiece]
                 _ = try await box.startCall(registration)
                 try await box.route(.speakerphone)
                 try await box.playing("speakerphone")
@@ -132,7 +132,7 @@ extension DaemonTests {
                 #expect(busy["available"] == false && busy["state"] == "unavailable")
                 #expect(busy["unavailableBecause"] == "earpiece: another program uses the card")
                 #expect(try await Program(box.address)("devices").text.contains("another program uses the card"))
-                box.outside.busyCards = []
+                box.simulation.busyCards = []
                 try await box.route(.earpiece)
                 try await box.playing("earpiece")
                 #expect(try await box.device("earpiece")?["unavailableBecause"] == nil)

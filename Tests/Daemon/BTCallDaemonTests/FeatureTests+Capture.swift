@@ -86,7 +86,7 @@ extension DaemonTests {
                 try await eventually("the far end hears it again") {
                     Tone.isHeard(in: box.telephone.exchange.takeRecorded())
                 }
-                #expect(box.outside.opened == ["headset 1"])
+                #expect(box.simulation.opened == ["headset 1"])
                 #expect(try await box.bridge.status().route == first)
             }
         }
@@ -116,7 +116,7 @@ extension DaemonTests {
                 _ = try await box.connect(Box.first)
                 try await box.bridge.audio.setRecordingAlwaysPreparedMode(true)
                 try await eventually("it is prepared") { try await box.bridge.audio.isPrepared() }
-                #expect(cards.opened == ["speakerphone capture"] && box.outside.opened.isEmpty)
+                #expect(cards.opened == ["speakerphone capture"] && box.simulation.opened.isEmpty)
                 for _ in 1...2 {
                     let call = try await call(box)
                     try await hears(box, PacedBoard.sample)
@@ -131,7 +131,7 @@ extension DaemonTests {
                 let frames = cards.microphones[0].frames
                 try await eventually("it keeps running") { cards.microphones[0].frames > frames }
                 #expect(cards.microphones.count == 1 && cards.wasStartedOnce)
-                #expect(box.outside.opened.isEmpty)
+                #expect(box.simulation.opened.isEmpty)
                 #expect(try await box.bridge.audio.isRecordingAlwaysPrepared())
                 try await box.bridge.audio.setRecordingAlwaysPreparedMode(false)
                 try await eventually("it is closed") { cards.openMicrophones == 0 }

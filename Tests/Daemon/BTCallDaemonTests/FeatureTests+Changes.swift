@@ -71,21 +71,21 @@ extension DaemonTests.FeatureTests {
             ears.headset.press(.transfer)
             try await box.playing("earpiece")
             try await registration.update(call, .ended)
-            #expect(box.outside.opened.allSatisfy { !$0.hasPrefix("headset") })
+            #expect(box.simulation.opened.allSatisfy { !$0.hasPrefix("headset") })
             #expect(
                 try await program("exclude", "earpiece", "bluetooth:\(Box.first)").text
                     == "excluded: bluetooth, earpiece, bluetooth:\(Box.first)\n")
             _ = try await program("exclude", "--remove", "bluetooth")
             _ = try await box.startCall(registration)
             try await box.route(second)
-            #expect(!box.outside.opened.contains("headset 1"))
+            #expect(!box.simulation.opened.contains("headset 1"))
             #expect(try await program("exclude", "--clear").text == "nothing is excluded\n")
         }
     }
 
     @Test func `S0.18 only the configured devices and the calls' headset are ever opened`() async throws {
         try await Box.run(
-            prepare: { box in box.outside.addCard(.wiredHeadset, microphone: Tone.samples) },
+            prepare: { box in box.simulation.addCard(.wiredHeadset, microphone: Tone.samples) },
             body: { box in
                 try await box.prefer(.bluetooth)
                 _ = try await box.connect(Box.first)
@@ -103,8 +103,8 @@ extension DaemonTests.FeatureTests {
                 try await eventually("everything is closed") { box.daemon.graph.isQuiet }
                 // The third card belongs to another program, whatever happens to the others.
                 #expect(
-                    Set(box.outside.opened).isSubset(of: ["headset 1", "headset 2", "speakerphone", "earpiece"]))
-                #expect(!box.outside.opened.contains("wiredHeadset"))
+                    Set(box.simulation.opened).isSubset(of: ["headset 1", "headset 2", "speakerphone", "earpiece"]))
+                #expect(!box.simulation.opened.contains("wiredHeadset"))
             })
     }
 }

@@ -29,7 +29,7 @@ extension DaemonTests.FeatureTests {
                 silence += box.telephone.exchange.takeRecorded().count
                 return silence > 8000
             }
-            #expect(box.outside.opened.isEmpty && box.daemon.graph.isQuiet)
+            #expect(box.simulation.opened.isEmpty && box.daemon.graph.isQuiet)
             #expect(try await box.bridge.audioDeviceManager.activeRoute() == .none)
             let session = try await box.bridge.session.activate()
             try await box.route(first)

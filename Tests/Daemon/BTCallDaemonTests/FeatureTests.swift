@@ -62,7 +62,7 @@ extension DaemonTests {
                     _ = try await box.connect(Box.first)
                     try await box.playing("speakerphone")
                     #expect(log.changes.map(\.new) == ["speakerphone"])
-                    #expect(!box.outside.opened.contains("headset 1"))
+                    #expect(!box.simulation.opened.contains("headset 1"))
                     // A new headset would have to settle first.
                     try await eventually("the headset has settled") {
                         try await manager.explain().levels.contains { $0.name == "preferred" && $0.isEligible }
@@ -100,7 +100,7 @@ extension DaemonTests {
                     log.changes == [.init(old: first.description, new: "speakerphone", reason: "stopped")])
                 let calls = try await box.bridge.calls.list()
                 #expect(calls.map(\.id) == [call] && calls.map(\.state) == [.active])
-                #expect(box.outside.opened.filter { $0.hasPrefix("headset") } == ["headset 1"])
+                #expect(box.simulation.opened.filter { $0.hasPrefix("headset") } == ["headset 1"])
             }
         }
 

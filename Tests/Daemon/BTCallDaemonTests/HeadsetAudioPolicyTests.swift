@@ -82,7 +82,7 @@ extension DaemonTests {
                     let registration = try await box.register()
                     let start = ControlLoop.now
                     _ = try await registration.reportOutgoing(number: "1")
-                    try await eventually("the link is open") { box.outside.opened.contains("headset 1") }
+                    try await eventually("the link is open") { box.simulation.opened.contains("headset 1") }
                     let passed = start.duration(to: ControlLoop.now)
                     #expect(passed >= .milliseconds(400), "\(passed)")
                 })

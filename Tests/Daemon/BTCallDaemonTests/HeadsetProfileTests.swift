@@ -23,7 +23,7 @@ extension DaemonTests {
                 configure: { $0.headsetProfile = isOn },
                 prepare: { box in
                     box.bluez.addHeadset(Self.old, name: "old headset", services: [.headset])
-                    box.outside.addHeadset(
+                    box.simulation.addHeadset(
                         Self.old, name: "old headset", codecs: [.cvsd], microphone: Tone.samples)
                 },
                 body: { box in
@@ -93,8 +93,8 @@ extension DaemonTests {
                 let registration = try await box.register()
                 _ = try await registration.reportIncoming(number: "1")
                 try await headset.hear("RING")
-                box.outside.openLink(Self.old)
-                try await eventually("the link is open") { box.outside.opened.contains("old headset") }
+                box.simulation.openLink(Self.old)
+                try await eventually("the link is open") { box.simulation.opened.contains("old headset") }
                 headset.forget()
                 try await headset.hear("RING")
             }

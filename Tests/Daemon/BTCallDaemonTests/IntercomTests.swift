@@ -21,7 +21,7 @@ extension DaemonTests {
                     ears.headset.press(.answer)
                     try await eventually("the headset hears both notes of the chime") {
                         [659.0, 523.0].allSatisfy { note in
-                            box.outside.played("headset 1").contains { Self.holds($0, note) }
+                            box.simulation.played("headset 1").contains { Self.holds($0, note) }
                         }
                     }
                     try await eventually("the headset's audio is recorded") { try Tone.isHeard(in: heard(recording)) }
@@ -51,7 +51,7 @@ extension DaemonTests {
                 let intercom = try Program(box.address, ["IntercomExample"]).start("call", "+4930123456")
                 try await box.route(.earpiece)
                 try await eventually("the earpiece plays the chime") {
-                    box.outside.played("earpiece").contains { Self.holds($0, 659) }
+                    box.simulation.played("earpiece").contains { Self.holds($0, 659) }
                 }
                 #expect(try await box.bridge.calls.list().map(\.number) == ["+4930123456"])
                 let ears = try await box.connect(Box.first)

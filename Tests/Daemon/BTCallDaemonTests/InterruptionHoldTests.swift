@@ -51,7 +51,7 @@ extension DaemonTests {
                 body: { box in
                     let manager = box.bridge.audioDeviceManager
                     try await box.prefer(.none)
-                    box.outside.busyCards = [.earpiece, .speakerphone]
+                    box.simulation.busyCards = [.earpiece, .speakerphone]
                     let registration = try await box.register()
                     let call = try await box.startCall(registration)
                     try await eventually("the call is interrupted") {
@@ -59,12 +59,12 @@ extension DaemonTests {
                     }
                     try await registration.update(call, .ended)
                     _ = try await registration.reportIncoming(number: "1001")
-                    try await eventually("it rings") { box.outside.opened == ["output:horn"] }
+                    try await eventually("it rings") { box.simulation.opened == ["output:horn"] }
                     #expect(try await manager.interruptions() == ["device busy"])
                     let hold = try await manager.interrupt(source: "gsm")
                     try await eventually("it is silent") { box.daemon.graph.isQuiet }
                     hold.release()
-                    try await eventually("it rings again") { box.outside.opened == ["output:horn", "output:horn"] }
+                    try await eventually("it rings again") { box.simulation.opened == ["output:horn", "output:horn"] }
                 })
         }
 

@@ -72,18 +72,18 @@ extension DaemonTests {
             try await Box.run { box in
                 let manager = box.bridge.audioDeviceManager
                 try await box.prefer(.none)
-                box.outside.busyCards = [.earpiece]
+                box.simulation.busyCards = [.earpiece]
                 let registration = try await box.register([.hold])
                 let call = try await box.startCall(registration)
                 // Another device is available.
                 try await box.route(.speakerphone)
                 #expect(try await manager.interruptions().isEmpty)
                 try await registration.update(call, .ended)
-                box.outside.busyCards = [.earpiece, .speakerphone]
+                box.simulation.busyCards = [.earpiece, .speakerphone]
                 let second = try await box.startCall(registration)
                 try await eventually("the call is interrupted") { try await manager.interruptions() == ["device busy"] }
                 try await eventually("the far end is held") { box.telephone.requests.contains(.held(second, true)) }
-                box.outside.busyCards = []
+                box.simulation.busyCards = []
                 try await eventually("the far end is resumed") {
                     box.telephone.requests.contains(.held(second, false))
                 }

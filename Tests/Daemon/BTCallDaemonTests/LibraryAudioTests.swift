@@ -89,12 +89,12 @@ extension DaemonTests {
                 #expect(try await audio.isManualRenderingMode)
                 try await box.route(.none)
                 try await eventually("nothing is open") { box.daemon.graph.isQuiet }
-                let opened = box.outside.opened
+                let opened = box.simulation.opened
                 try await audio.setMicrophone(enabled: false)
                 try await audio.setMicrophone(enabled: true)
                 try await box.bridge.audioDeviceManager.setAudioDevice(.speakerphone)
                 #expect(try await box.bridge.audioDeviceManager.activeRoute() == .none)
-                #expect(box.outside.opened == opened && box.daemon.graph.isQuiet)
+                #expect(box.simulation.opened == opened && box.daemon.graph.isQuiet)
                 try await audio.setManualRenderingMode(false)
                 try await box.route(.speakerphone)
                 try await box.playing("speakerphone")
@@ -140,7 +140,7 @@ extension DaemonTests {
                 let renderer = Renderer(try await box.bridge.audioManager.openManual())
                 try await box.route(.none)
                 try await eventually("nothing is open") { box.daemon.graph.isQuiet }
-                let played = box.outside.played("earpiece").map(\.samples.count)
+                let played = box.simulation.played("earpiece").map(\.samples.count)
                 try renderer.start()
                 let tone = Tone.samples(16_000)
                 try await eventually("a complete round of the far end's samples arrives unchanged") {
@@ -149,7 +149,7 @@ extension DaemonTests {
                         tone.indices.allSatisfy { heard[start + $0] == tone[$0] }
                     }
                 }
-                #expect(box.outside.played("earpiece").map(\.samples.count) == played)
+                #expect(box.simulation.played("earpiece").map(\.samples.count) == played)
                 renderer.end()
             }
         }

@@ -158,11 +158,11 @@ extension DaemonTests {
         @Test func `S2.12 library: an answered call is mediaPending until a device carries its audio`() async throws {
             try await Box.run { box in
                 try await box.prefer(.none)
-                box.outside.busyCards = [.earpiece, .speakerphone]
+                box.simulation.busyCards = [.earpiece, .speakerphone]
                 let registration = try await box.register()
                 let call = box.bridge.calls[try await box.startCall(registration)]
                 #expect(try await call.current().status == .mediaPending)
-                box.outside.busyCards = []
+                box.simulation.busyCards = []
                 try await eventually("something carries it") { try await call.current().status == .inCall }
                 // A call without audio waits for none.
                 try await call.setMedia(audio: .off)

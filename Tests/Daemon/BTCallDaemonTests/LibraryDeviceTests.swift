@@ -80,7 +80,7 @@ extension DaemonTests {
                 let registration = try await box.register()
                 let call = try await box.startCall(registration)
                 try await eventually("the application has its audio") { box.telephone.requests == [.audio(call)] }
-                #expect(box.outside.opened.isEmpty && box.daemon.graph.isQuiet)
+                #expect(box.simulation.opened.isEmpty && box.daemon.graph.isQuiet)
                 let session = try await manager.activeCallKitAudioSession()
                 try await box.route(.earpiece)
                 try await box.playing("earpiece")
@@ -91,7 +91,7 @@ extension DaemonTests {
                 let again = await refusal { () throws(BridgeError) in try await manager.deactiveCallKitAudioSession() }
                 #expect(again?.code == .wrongState && again?.message.contains("Activate") == true)
                 session.release()
-                #expect(box.outside.opened == ["earpiece"])
+                #expect(box.simulation.opened == ["earpiece"])
             }
         }
 
@@ -138,11 +138,11 @@ extension DaemonTests {
                 try await box.route(.speakerphone)
                 let refused = await refusal { () throws(BridgeError) in try await manager.select(first) }
                 #expect(refused?.code == .unavailable)
-                #expect(box.outside.opened == ["speakerphone"])
+                #expect(box.simulation.opened == ["speakerphone"])
                 // The call moves when its device is excluded.
                 try await manager.setExcludedAudioDevices([.speakerphone, .bluetooth])
                 try await box.route(.earpiece)
-                #expect(box.outside.opened == ["speakerphone", "earpiece"])
+                #expect(box.simulation.opened == ["speakerphone", "earpiece"])
             }
         }
 
@@ -159,7 +159,7 @@ extension DaemonTests {
                 try await eventually("the far end hears its microphone") {
                     Tone.isHeard(in: box.telephone.exchange.takeRecorded())
                 }
-                #expect(box.outside.opened == ["speakerphone"])
+                #expect(box.simulation.opened == ["speakerphone"])
             }
         }
 
@@ -224,7 +224,7 @@ extension DaemonTests {
                 _ = try await box.startCall(registration)
                 try await box.route(.earpiece)
                 #expect(try await manager.explain().level == "platformOrder")
-                box.outside.removeCard(.earpiece)
+                box.simulation.removeCard(.earpiece)
                 try await box.route(.speakerphone)
                 #expect(try await manager.explain().level == "platformOrder")
                 _ = try await box.connect(Box.second)
@@ -355,7 +355,7 @@ extension DaemonTests {
                         #expect(error?.message.contains(word) == true, "\(word) in \"\(error?.message ?? "")\"")
                     }
                 }
-                #expect(box.outside.opened.isEmpty)
+                #expect(box.simulation.opened.isEmpty)
                 let selected = try await manager.selectedAudioDevice()
                 #expect(selected == .earpiece)
             }

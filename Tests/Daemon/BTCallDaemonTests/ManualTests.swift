@@ -89,7 +89,7 @@ extension DaemonTests {
         {
             try await Box.run { box in
                 _ = try await call(box)
-                let opened = box.outside.opened
+                let opened = box.simulation.opened
                 let renderer = Renderer(try await box.bridge.audio.openManual())
                 try await box.route(.none)
                 try await eventually("nothing is open") { box.daemon.graph.isQuiet }
@@ -108,7 +108,7 @@ extension DaemonTests {
                 let error = await refusal { () throws(BridgeError) in _ = try await other.audio.openManual() }
                 #expect(error?.code == .wrongState && error?.message.contains(manual.owner) == true)
                 await other.close()
-                #expect(box.outside.opened == opened)
+                #expect(box.simulation.opened == opened)
                 renderer.end()
                 try await box.route(.earpiece)
                 try await box.playing("earpiece")
@@ -139,10 +139,10 @@ extension DaemonTests {
                     farEnd += box.telephone.exchange.takeRecorded()
                     return Renderer.isHeard(in: farEnd)
                 }
-                #expect(box.outside.opened.isEmpty && box.daemon.graph.isQuiet)
+                #expect(box.simulation.opened.isEmpty && box.daemon.graph.isQuiet)
                 // There was a device to open.
                 renderer.end()
-                try await eventually("the headset has the call") { !box.outside.opened.isEmpty }
+                try await eventually("the headset has the call") { !box.simulation.opened.isEmpty }
             }
         }
 
@@ -193,13 +193,13 @@ extension DaemonTests {
         @Test func `A sound card that appears during manual rendering is checked afterwards`() async throws {
             try await Box.run(
                 configure: { $0.localDevices[.earpiece] = nil },
-                prepare: { $0.outside.removeCard(.speakerphone) },
+                prepare: { $0.simulation.removeCard(.speakerphone) },
                 body: { box in
                     let registration = try await box.register()
                     _ = try await box.startCall(registration)
                     let renderer = Renderer(try await box.bridge.audio.openManual())
                     try renderer.start()
-                    box.outside.addCard(.speakerphone, microphone: Tone.samples)
+                    box.simulation.addCard(.speakerphone, microphone: Tone.samples)
                     try await eventually("a second of the call goes by") { renderer.heard.count >= 16_000 }
                     #expect(try await box.device("speakerphone")?["available"] == .bool(false))
                     renderer.end()

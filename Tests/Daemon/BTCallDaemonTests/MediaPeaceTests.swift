@@ -52,7 +52,7 @@ extension DaemonTests {
             try await run(timeout: .seconds(600)) { box, clock, registration in
                 box.daemon.peace.isPlaying = { $0 == Box.first && clock.status == "Playing" }
                 clock.onCommand = { command in
-                    if command == "Pause" { #expect(!box.outside.opened.contains("headset 1")) }
+                    if command == "Pause" { #expect(!box.simulation.opened.contains("headset 1")) }
                 }
                 let call = try await box.startCall(registration)
                 try await box.route(first)
@@ -96,7 +96,7 @@ extension DaemonTests {
                 try await eventually("it is paused") { clock.commands == ["Pause"] }
                 try await registration.update(call, .ended)
                 try await eventually("it continues") { clock.commands == ["Pause", "Play"] }
-                #expect(!box.outside.opened.contains("headset 1"))
+                #expect(!box.simulation.opened.contains("headset 1"))
                 // The policy has the end of that set-up.
                 box.daemon.peace.isPlaying = { _ in false }
                 _ = try await box.startCall(registration)
@@ -109,10 +109,10 @@ extension DaemonTests {
                 box.daemon.peace.isPlaying = { _ in true }
                 _ = try await box.startCall(registration)
                 try await eventually("it is paused") { clock.commands == ["Pause"] }
-                box.outside.openLink(Box.first)
+                box.simulation.openLink(Box.first)
                 try await box.route(first)
                 try await box.playing("headset 1")
-                #expect(box.outside.opened.filter { $0 == "headset 1" }.count == 1)
+                #expect(box.simulation.opened.filter { $0 == "headset 1" }.count == 1)
             }
         }
 
@@ -122,7 +122,7 @@ extension DaemonTests {
                 let call = try await box.startCall(registration)
                 try await box.route(.earpiece)
                 #expect(clock.commands == [])
-                box.outside.openLink(Box.first)
+                box.simulation.openLink(Box.first)
                 try await box.route(first)
                 try await eventually("it is paused") { clock.commands == ["Pause"] }
                 try await registration.update(call, .ended)

@@ -258,19 +258,19 @@ extension DaemonTests {
                 let registration = try await box.register()
                 _ = try await registration.reportIncoming(number: "1")
                 try await eventually("it rings") {
-                    Tone.isHeard(in: box.outside.played("output:speakerphone").last?.samples ?? [])
+                    Tone.isHeard(in: box.simulation.played("output:speakerphone").last?.samples ?? [])
                 }
                 let (client, ring) = try await open(path, BTCALL_PCM_RING)
                 ring.play { _ in 0 }
                 client.send(BTCALL_PCM_START)
                 try await eventually("the program's silence is heard") {
-                    let heard = (box.outside.played("output:speakerphone").last?.samples ?? []).suffix(9_600)
+                    let heard = (box.simulation.played("output:speakerphone").last?.samples ?? []).suffix(9_600)
                     return ring.isEngaged && heard.count == 9_600 && !Tone.isHeard(in: heard)
                 }
                 #expect(box.daemon.sounds.ringer.isReplaced)
                 client.close()
                 try await eventually("it rings again") {
-                    Tone.isHeard(in: (box.outside.played("output:speakerphone").last?.samples ?? []).suffix(9_600))
+                    Tone.isHeard(in: (box.simulation.played("output:speakerphone").last?.samples ?? []).suffix(9_600))
                 }
             }
         }

@@ -22,7 +22,7 @@ extension DaemonTests {
         private static let speaker = "output:speakerphone"
 
         private func recent(_ box: Box, _ device: String) -> ArraySlice<Int16> {
-            (box.outside.played(device).last?.samples ?? []).suffix(4_800)
+            (box.simulation.played(device).last?.samples ?? []).suffix(4_800)
         }
 
         @Test func `a page plays over the lowered call, and the far end does not hear it`() async throws {
@@ -43,7 +43,7 @@ extension DaemonTests {
                     return (0.2...0.3).contains(lowered / before)
                 }
                 #expect(share(box.telephone.exchange.takeRecorded().suffix(8_000), 900, rate: 16_000) < 0.01)
-                #expect(box.outside.opened == ["earpiece"])
+                #expect(box.simulation.opened == ["earpiece"])
                 speaker.stop()
                 try await eventually("the call is as loud as before") {
                     let heard = recent(box, "earpiece")
@@ -87,7 +87,7 @@ extension DaemonTests {
                 let hold = try await box.bridge.audioDeviceManager.interrupt(source: "alarm")
                 let speaker = Speaker(try await box.bridge.audio.play(to: .page), 900)
                 // The reply follows the effects of the request.
-                #expect(box.daemon.graph.isQuiet && box.outside.opened.isEmpty)
+                #expect(box.daemon.graph.isQuiet && box.simulation.opened.isEmpty)
                 hold.release()
                 try await eventually("the page is heard") { share(recent(box, Self.speaker), 900) > 0.9 }
                 speaker.stop()
@@ -164,7 +164,7 @@ extension DaemonTests {
                 let run = try await program("play", file, "--to", "page", "--priority", "7", "--duck=-20")
                 #expect(run.status == 0)
                 #expect(run.text.contains("1.0 s"))
-                let heard = box.outside.played(Self.speaker).flatMap(\.samples)
+                let heard = box.simulation.played(Self.speaker).flatMap(\.samples)
                 #expect(heard.count { abs(Int($0)) > 12_000 } > 10_000)
                 #expect(try await program("play", file, "--to", "nobody").status != 0)
             }

@@ -115,7 +115,7 @@ extension DaemonTests {
                     }
                     try await set(0)
                     try await eventually("it is silent") {
-                        let recent = box.outside.played("headset 1").last?.samples.suffix(1600) ?? []
+                        let recent = box.simulation.played("headset 1").last?.samples.suffix(1600) ?? []
                         return recent.count == 1600 && recent.allSatisfy { $0 == 0 }
                     }
                     try await set(15)

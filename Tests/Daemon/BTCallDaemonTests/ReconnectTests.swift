@@ -143,7 +143,7 @@ extension DaemonTests {
                 let box = scene.box
                 box.bluez.setReachable(true, Box.first)
                 try await scene.eventuallyUp()
-                box.outside.stuck = [Box.first]
+                box.simulation.stuck = [Box.first]
                 let pages = scene.pages()
                 box.daemon.headsets.openLink(Box.first, codecHint: nil, attempt: 3, timeout: .seconds(5))
                 try await eventually("it is disconnected") {
@@ -164,7 +164,7 @@ extension DaemonTests {
                 let box = scene.box
                 box.bluez.setReachable(true, Box.first)
                 try await scene.eventuallyUp()
-                box.outside.stuck = [Box.first]
+                box.simulation.stuck = [Box.first]
                 box.daemon.headsets.openLink(Box.first, codecHint: nil, attempt: 3, timeout: .seconds(5))
                 try await eventually("the set-up has failed") { !box.log.containing("\(Box.first): \(busy)").isEmpty }
                 #expect(scene.isUp() && box.bluez.isLinked(Box.first))

@@ -215,7 +215,7 @@ extension DaemonTests {
             let files = try await files(Self.impatient) { box, folder in
                 try await box.prefer(.bluetooth)
                 _ = try await box.connect(Box.first)
-                box.outside.die(Box.first)
+                box.simulation.die(Box.first)
                 let registration = try await box.register()
                 _ = try await box.startCall(registration)
                 try await eventually("the file") { !Self.incidents(in: folder).isEmpty }
@@ -238,13 +238,13 @@ extension DaemonTests {
                 _ = try await box.startCall(registration)
                 try await box.route(.earpiece)
                 try await box.playing("earpiece")
-                box.outside.removeCard(.earpiece)
+                box.simulation.removeCard(.earpiece)
                 try await box.route(.speakerphone)
                 try await eventually("the file") { !Self.incidents(in: folder).isEmpty }
-                box.outside.addCard(.earpiece, microphone: Tone.samples)
+                box.simulation.addCard(.earpiece, microphone: Tone.samples)
                 try await box.route(.earpiece)
                 try await box.playing("earpiece")
-                box.outside.removeCard(.earpiece)
+                box.simulation.removeCard(.earpiece)
                 try await box.route(.speakerphone)
                 #expect(box.daemon.router.incidents?.count == 1)
             }
@@ -260,7 +260,7 @@ extension DaemonTests {
             let files = try await files(forgetful) { box, _ in
                 try await box.prefer(.bluetooth)
                 _ = try await box.connect(Box.first)
-                box.outside.die(Box.first)
+                box.simulation.die(Box.first)
                 let registration = try await box.register()
                 _ = try await box.startCall(registration)
                 try await eventually("all attempts have failed") { box.daemon.router.policy.error == .activationFailed }
@@ -276,7 +276,7 @@ extension DaemonTests {
             let files = try await files(deaf) { box, folder in
                 try await box.prefer(.bluetooth)
                 _ = try await box.connect(Box.first)
-                box.outside.die(Box.first)
+                box.simulation.die(Box.first)
                 let registration = try await box.register()
                 _ = try await box.startCall(registration)
                 try await eventually("the file") { !Self.incidents(in: folder).isEmpty }

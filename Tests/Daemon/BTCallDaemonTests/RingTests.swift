@@ -23,7 +23,7 @@ extension DaemonTests {
 
         /// The samples of a device's latest stream.
         private func played(_ box: Box, _ device: String) -> [Int16] {
-            box.outside.played(device).last?.samples ?? []
+            box.simulation.played(device).last?.samples ?? []
         }
 
         private func hears(
@@ -45,7 +45,7 @@ extension DaemonTests {
                     let registration = try await box.register()
                     let call = try await registration.reportIncoming(number: "1001")
                     try await hears(box, Self.speaker, 700)
-                    #expect(box.outside.opened == [Self.speaker])
+                    #expect(box.simulation.opened == [Self.speaker])
                     #expect(try await box.bridge.audioDeviceManager.activeRoute() == .none)
                     try await registration.update(call, .active)
                     try await box.playing("earpiece")
@@ -53,7 +53,7 @@ extension DaemonTests {
                         box.daemon.graph.engine.counters().terminals.count == 1
                     }
                     #expect(share(played(box, "earpiece").suffix(9_600), 700) < 0.01)
-                    #expect(box.outside.opened == [Self.speaker, "earpiece"])
+                    #expect(box.simulation.opened == [Self.speaker, "earpiece"])
                 })
         }
 
@@ -111,7 +111,7 @@ extension DaemonTests {
         @Test func `the ringing device is handed over to the call that is answered on it`() async throws {
             try await Box.run { box in
                 try await box.prefer(.none, default: .speakerphone)
-                box.outside.sharedCard = [.speakerphone]
+                box.simulation.sharedCard = [.speakerphone]
                 let registration = try await box.register()
                 let call = try await registration.reportIncoming(number: "1001")
                 try await eventually("it rings") { level(played(box, Self.speaker)) > 500 }
@@ -137,7 +137,7 @@ extension DaemonTests {
                         try await eventually("the call rings") {
                             try await box.bridge.calls.list().contains { $0.state == .ringing }
                         }
-                        #expect(box.outside.opened.isEmpty)
+                        #expect(box.simulation.opened.isEmpty)
                     })
             }
             try await Box.run { box in
@@ -153,18 +153,18 @@ extension DaemonTests {
 
         @Test func `a busy ring device rings as soon as it is free, and is a problem until then`() async throws {
             try await Box.run { box in
-                box.outside.busyCards = [.speakerphone]
+                box.simulation.busyCards = [.speakerphone]
                 let registration = try await box.register()
                 let call = try await registration.reportIncoming(number: "1001")
                 let problem = try await box.problem("ring.device")
                 #expect(problem.what.contains("speakerphone: another program uses the card"))
                 // Nothing else is opened or closed meanwhile: the ringer has to retry on its own.
-                box.outside.busyCards = []
+                box.simulation.busyCards = []
                 try await eventually("it rings") { level(played(box, Self.speaker).suffix(9_600)) > 500 }
                 #expect(try await !box.bridge.status().problems.contains { $0.id == "ring.device" })
                 try await registration.update(call, .ended, reason: .missed)
                 try await eventually("the device is closed") { box.daemon.graph.isQuiet }
-                box.outside.busyCards = [.speakerphone]
+                box.simulation.busyCards = [.speakerphone]
                 let second = try await registration.reportIncoming(number: "1001")
                 _ = try await box.problem("ring.device")
                 try await registration.update(second, .ended, reason: .missed)
@@ -200,10 +200,10 @@ extension DaemonTests {
                     let registration = try await box.register()
                     let call = try await registration.reportIncoming(number: "1001")
                     try await eventually("it rings in the headset") { level(played(box, "headset 1")) > 500 }
-                    #expect(box.outside.opened == ["headset 1"])
+                    #expect(box.simulation.opened == ["headset 1"])
                     try await registration.update(call, .active)
                     try await box.playing("headset 1")
-                    #expect(box.outside.opened == ["headset 1"])
+                    #expect(box.simulation.opened == ["headset 1"])
                 })
         }
 
@@ -257,7 +257,7 @@ extension DaemonTests {
                     let heard = played(box, "earpiece").suffix(4_800)
                     return heard.count == 4_800 && share(heard, 425) > 0.1
                 }
-                #expect(box.outside.opened == ["earpiece"])
+                #expect(box.simulation.opened == ["earpiece"])
                 try await registration.update(second, .ended, reason: .missed)
                 try await eventually("it has ended") { share(played(box, "earpiece").suffix(24_000), 425) < 0.001 }
             }

@@ -56,7 +56,7 @@ extension DaemonTests {
                     try await box.route(first)
                     try await box.playing("headset 1")
                     ears.headset.dieSilently()
-                    box.outside.die(Box.first)
+                    box.simulation.die(Box.first)
                     try await box.route(.earpiece)
                     #expect(try await box.bridge.status().reason == "linkSilent")
                     try await box.playing("earpiece")
@@ -195,10 +195,10 @@ extension DaemonTests {
                 try await box.route(first)
                 #expect(try await box.bridge.status().reason == "headsetTransfer")
                 try await box.playing("headset 1")
-                box.outside.closeLink(Box.first)
+                box.simulation.closeLink(Box.first)
                 try await box.route(.earpiece)
                 #expect(try await box.bridge.status().reason == "headsetTransfer")
-                box.outside.openLink(Box.first)
+                box.simulation.openLink(Box.first)
                 try await box.route(first)
                 try await box.playing("headset 1")
             }
@@ -207,7 +207,7 @@ extension DaemonTests {
         @Test func `A headset that leaves during link set-up may return`() async throws {
             try await Box.run { box in
                 try await box.prefer(.bluetooth)
-                box.outside.linkDelay = .seconds(4)
+                box.simulation.linkDelay = .seconds(4)
                 _ = try await box.connect(Box.first)
                 let registration = try await box.register()
                 _ = try await box.startCall(registration)
@@ -217,7 +217,7 @@ extension DaemonTests {
                 box.bluez.disconnect(Box.first)
                 try await eventually("nothing is pending") { try await box.bridge.status().pending == .none }
                 try await box.route(.earpiece)
-                box.outside.linkDelay = .milliseconds(20)
+                box.simulation.linkDelay = .milliseconds(20)
                 _ = try await box.connect(Box.first)
                 try await box.route(first)
                 try await box.playing("headset 1")

@@ -113,7 +113,7 @@ extension DaemonTests {
                 // The audio thread applies it within its next block.
                 try await box.playing("headset 1")
                 let start = ControlLoop.now
-                box.outside.die(Box.first)
+                box.simulation.die(Box.first)
                 try await box.route(.earpiece)
                 let passed = start.duration(to: ControlLoop.now)
                 #expect(passed > .milliseconds(1100), "\(passed)")

@@ -144,7 +144,7 @@ extension DaemonTests {
                     ears.forget()
                     ears.headset.press(.transfer)
                     try await ears.hear(.indicator("call", 1))
-                    box.outside.closeLink(Box.first)
+                    box.simulation.closeLink(Box.first)
                     try await ears.hear(.indicator("call", 0))
                 })
         }

@@ -124,7 +124,7 @@ extension DaemonTests {
         @Test func `S1.13 speaking while muted is signalled, and the far end hears nothing`() async throws {
             try await Box.run(
                 prepare: { box in
-                    box.outside.addCard(.speakerphone) { Speech.samples(rate: $0, seconds: 5) }
+                    box.simulation.addCard(.speakerphone) { Speech.samples(rate: $0, seconds: 5) }
                 },
                 body: { box in
                     let events = await box.bridge.events()

@@ -130,7 +130,7 @@ extension DaemonTests {
                         directory: "/nonexistent", manufacturer: { $0 == "hci0" ? 305 : nil })
                 },
                 body: { box in
-                    box.outside.mute = [Box.first]
+                    box.simulation.mute = [Box.first]
                     try await box.prefer(.bluetooth)
                     _ = try await box.connect(Box.first)
                     let registration = try await box.register()
@@ -141,7 +141,7 @@ extension DaemonTests {
                     #expect(line.contains("hci0 is made by Cypress") && line.contains("bluetooth.scoRouting host"))
                     #expect(box.log.containing("nothing received for") == [])
                     // Once a headset is heard through this controller, the controller is not the cause.
-                    box.outside.mute = []
+                    box.simulation.mute = []
                     try await box.playing("headset 1")
                     #expect(box.daemon.voiceRouting.advice("/org/bluez/hci0").contains("were heard before"))
                     #expect(box.daemon.voiceRouting.advice("/org/bluez/hci7").contains("every headset"))
@@ -150,7 +150,7 @@ extension DaemonTests {
 
         @Test func `A link that the headset closes before any audio is reported differently`() async throws {
             try await Box.run { box in
-                box.outside.brief = [Box.first]
+                box.simulation.brief = [Box.first]
                 try await box.prefer(.bluetooth)
                 _ = try await box.connect(Box.first)
                 let registration = try await box.register()

@@ -27,8 +27,8 @@ extension HeadsetDirectory {
     package func audioPolicy(of session: HeadsetSession) -> [String: String] {
         guard let policy = session.audioPolicy else { return [:] }
         return [
-            HeadsetDescription.callsWish: "\(policy.calls)", HeadsetDescription.activationWish: "\(policy.activation)",
-            HeadsetDescription.inbandRingWish: "\(policy.inbandRing)",
+            HeadsetDescription.callsPolicy: "\(policy.calls)", HeadsetDescription.activationPolicy: "\(policy.activation)",
+            HeadsetDescription.inbandRingPolicy: "\(policy.inbandRing)",
         ]
     }
 }

@@ -10,7 +10,7 @@ extension Box {
     /// Waits until a whole tenth of a second on the earpiece has audio, or is silent.
     func earpiecePlays(_ isHeard: Bool, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         try await eventually("the earpiece plays \(isHeard)", sourceLocation: sourceLocation) {
-            let recent = (outside.played("earpiece").last?.samples ?? []).suffix(4800)
+            let recent = (simulation.played("earpiece").last?.samples ?? []).suffix(4800)
             guard recent.count == 4800 else { return false }
             return isHeard ? Tone.isHeard(in: recent) : recent.allSatisfy { abs(Int($0)) < 20 }
         }

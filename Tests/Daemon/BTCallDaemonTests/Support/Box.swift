@@ -25,7 +25,7 @@ final class Box {
 
     let address: BusAddress
     let bluez: FakeBlueZ
-    let outside: SimulatedOutside
+    let simulation: SimulatedEnvironment
     let board: SimulatedBoard?
     private let change: (inout Daemon.Environment) -> Void
     /// The telephony application, and its connection to the daemon.
@@ -132,25 +132,25 @@ final class Box {
         bluez.addHeadset(Self.first, name: "headset 1")
         bluez.addHeadset(Self.second, name: "headset 2")
         pacer = try AudioPacer()
-        outside = SimulatedOutside(pacer: pacer)
-        outside.linkDelay = .milliseconds(20)
+        simulation = SimulatedEnvironment(pacer: pacer)
+        simulation.linkDelay = .milliseconds(20)
         for kind in LocalDevice.allCases where configuration.localDevices[kind] != nil {
-            outside.addCard(kind, microphone: Tone.samples)
+            simulation.addCard(kind, microphone: Tone.samples)
         }
-        outside.addHeadset(Self.first, name: "headset 1", codecs: [.mSBC, .cvsd], microphone: Tone.samples)
-        outside.addHeadset(Self.second, name: "headset 2", codecs: [.cvsd], microphone: Tone.samples)
+        simulation.addHeadset(Self.first, name: "headset 1", codecs: [.mSBC, .cvsd], microphone: Tone.samples)
+        simulation.addHeadset(Self.second, name: "headset 2", codecs: [.cvsd], microphone: Tone.samples)
         client = try BusConnection(address)
         bridge = try await CallBridge(bus: .address("\(address)"))
         connection = try BusConnection(address)
         log = LogLines()
-        daemon = try Self.makeDaemon(configuration, connection, outside, board, change, log)
+        daemon = try Self.makeDaemon(configuration, connection, simulation, board, change, log)
     }
 
     private static func makeDaemon(
-        _ configuration: Configuration, _ connection: BusConnection, _ outside: SimulatedOutside,
+        _ configuration: Configuration, _ connection: BusConnection, _ simulation: SimulatedEnvironment,
         _ board: SimulatedBoard?, _ change: (inout Daemon.Environment) -> Void, _ log: LogLines
     ) throws -> Daemon {
-        var parts = Daemon.Environment(paths: outside, opener: outside, board: board)
+        var parts = Daemon.Environment(paths: simulation, opener: simulation, board: board)
         change(&parts)
         return try Daemon(
             configuration: configuration, bus: connection,
@@ -173,7 +173,7 @@ final class Box {
         await daemon.stop()
         connection.close()
         connection = try BusConnection(address)
-        daemon = try Self.makeDaemon(configuration, connection, outside, board, change, log)
+        daemon = try Self.makeDaemon(configuration, connection, simulation, board, change, log)
         try await start()
     }
 
@@ -260,9 +260,9 @@ final class Box {
 
     /// Waits until a device plays the far end's audio.
     func playing(_ device: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
-        let before = outside.played(device).map { $0.samples.count }.max() ?? 0
+        let before = simulation.played(device).map { $0.samples.count }.max() ?? 0
         try await eventually("\(device) plays the far end", sourceLocation: sourceLocation) {
-            self.outside.played(device).contains { Tone.isHeard(in: $0.samples.dropFirst(before)) }
+            self.simulation.played(device).contains { Tone.isHeard(in: $0.samples.dropFirst(before)) }
         }
     }
 
