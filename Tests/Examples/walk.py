@@ -151,7 +151,7 @@ async def tones_and_hold(client, process, steps, call, has_audio):
     await client.call(call, "SetHeld", "b", False)
     check("the signal", await client.next(), (call, "active", ""))
     await said(process, "asked: resume", "state: active", *(["audio: 16000"] if has_audio else []))
-    steps.done("it is taken up again")
+    steps.done("it is resumed")
 
 
 async def end(client, process, steps, call):

@@ -55,7 +55,7 @@ note "status: $(jq -c . <<<"$counters")"
 hs h2 mark
 check "the button is heard" hs h2 hangup
 check "the button ends the call at the provider" wait_test_call 5
-check "the headset is told" hs h2 wait indicator 5 call=0
+check "the headset is notified" hs h2 wait indicator 5 call=0
 hang_up_cards
 hs h1 wav h1.wav >/dev/null
 hs h2 wav h2.wav >/dev/null

@@ -19,7 +19,7 @@ hs h1 mark
 is "the incoming call is shown" "$(json '.[0] | "\(.state) \(.direction) \(.number)"' calls)" "ringing incoming +4912345"
 check "ATA is accepted" hs h1 answer
 check "the call is active" wait_until 5 calls_are active
-check "the headset is told that the call is active" hs h1 wait indicator 5 call=1
+check "the headset is notified that the call is active" hs h1 wait indicator 5 call=1
 check "audio link opens" hs h1 wait sco 10
 check "route is the headset" wait_route bluetooth:$H1 5
 golden why-controls-answered.txt why
@@ -36,7 +36,7 @@ note "device: $(device_json bluetooth:$H1)"
 hs h1 mark
 check "AT+CHUP is accepted" hs h1 hangup
 check "it ends the call at the provider" wait_test_call 5
-check "the headset is told that the call is over" hs h1 wait indicator 5 call=0
+check "the headset is notified that the call has ended" hs h1 wait indicator 5 call=0
 check "no call is left" wait_until 5 calls_are ""
 
 # An incoming call, rejected at the headset.

@@ -63,7 +63,7 @@ sleep 1
 check "hold: the path is kept" route_is bluetooth:$H2
 is "hold: the link is kept" "$(hs h2 status | jq .sco)" true
 golden why-held.txt why
-check "hold: headset 2 takes the call up again" hs h2 at AT+CHLD=2
+check "hold: headset 2 resumes the call" hs h2 at AT+CHLD=2
 check "hold: the call is active" wait_until 3 calls_are active
 sleep 1
 is "hold: the link was not opened again" "$(hs h2 status | jq .takes)" 1
@@ -75,7 +75,7 @@ golden why-parked.txt why
 sleep 2
 check "parked: still no path" route_is none
 is "parked: nothing was opened" "$(hs h1 status | jq .takes) $(hs h2 status | jq .takes)" "2 1"
-check "parked: headset 2 takes the call up again" hs h2 at AT+CHLD=2
+check "parked: headset 2 resumes the call" hs h2 at AT+CHLD=2
 check "parked: the call is with headset 2 again" wait_route bluetooth:$H2 5
 golden why-parked-resumed.txt why
 sleep 2
@@ -98,7 +98,7 @@ check "released: headset 1 holds the call" hs h1 at AT+CHLD=2
 check "released: no path" wait_route none 3
 golden why-released.txt why
 check "released: the link is closed" wait_until 2 eval '[ "$(hs h1 status | jq .sco)" = false ]'
-check "released: headset 1 takes the call up again" hs h1 at AT+CHLD=2
+check "released: headset 1 resumes the call" hs h1 at AT+CHLD=2
 check "released: the call is with headset 1 again" wait_route bluetooth:$H1 5
 check "released: releaseOnHold is given back" btcall config releaseOnHold --reset
 sleep 1

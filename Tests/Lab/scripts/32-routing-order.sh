@@ -36,7 +36,7 @@ sleep 4
 check "take: the order keeps the call with headset 1" route_is bluetooth:$H1
 golden why-take-order.txt why
 check "take: headset 2 is switched off again" hs h2 power off
-check "take: there is no order any more" btcall order --clear
+check "take: the order is removed" btcall order --clear
 check "take: headset 2 connects" switch_on h2
 golden why-take-settling.txt why
 check "take: the call is with headset 2" wait_route bluetooth:$H2 20

@@ -70,7 +70,7 @@ for loss in 1 2 3 4; do
 	check "flapping: headset 1 goes, time $loss" hs h1 power off
 	sleep 0.5                                             # leaves the guest idle while the call moves
 	check "flapping: the call is on the earpiece" wait_route earpiece 2
-	check "flapping: headset 1 comes back, time $loss" switch_on h1
+	check "flapping: headset 1 reconnects, time $loss" switch_on h1
 	golden why-flapping-$loss.txt why
 	[ $loss = 1 ] || continue
 	check "flapping: the call is with headset 1 again" wait_route bluetooth:$H1 7

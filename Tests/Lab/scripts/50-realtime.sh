@@ -22,7 +22,7 @@ switched() { # WHERE: everything that the thread does at a switch
 		voice VoiceProcessingBypassed true && voice EchoCancellation false && sleep 0.2 &&
 		voice VoiceProcessingBypassed false && voice EchoCancellation true && sleep 0.2"
 	is "$1: the microphone is processed" "$(processor)" webrtc
-	check "$1: it is processed no more" voice VoiceProcessing false
+	check "$1: processing is off" voice VoiceProcessing false
 	sleep 0.3
 }
 # The same with a codec, where the echo canceller is switched while bypassed: its floating point and a codec take more than a
@@ -32,7 +32,7 @@ switched_with_codec() {
 	is "$1: the microphone is processed" "$(processor)" webrtc
 	check "$1: bypassed, back, bypassed again, with echo cancellation" eval "voice VoiceProcessingBypassed true && sleep 0.2 &&
 		voice VoiceProcessingBypassed false && sleep 0.2 && voice VoiceProcessingBypassed true && voice EchoCancellation true && sleep 0.2"
-	check "$1: it is processed no more" eval "voice VoiceProcessing false && voice VoiceProcessingBypassed false"
+	check "$1: processing is off" eval "voice VoiceProcessing false && voice VoiceProcessingBypassed false"
 	sleep 0.3
 }
 muted() { # true|false

@@ -23,7 +23,7 @@ begin_call() { # NUMBER
 end_call() { # NUMBER
 	check "call $1: ended" btcall hangup
 	check "call $1: at the provider, too" wait_test_call 10
-	check "call $1: what is played is closed" wait_until 5 is_closed p
+	check "call $1: playback is closed" wait_until 5 is_closed p
 }
 
 modprobe uhid && modprobe hid-cp2112 || fail "the kernel has the GPIO driver"
@@ -63,7 +63,7 @@ for i in 1 2 3; do
 	check "restart $i: the privacy output is on" wait_until 2 line_is 1
 done
 # A stalled machine causes an underrun, which restarts it.
-at_most "restart: times that the loudspeaker was started anew" "$([ "$(started p)" = "$playing" ]; echo $?)" 0
+at_most "restart: restarts of the loudspeaker" "$([ "$(started p)" = "$playing" ]; echo $?)" 0
 at_most "restart: losses" "$(own_losses)" 0
 note "statistics: $(statistics | jq -c '[.data.terminals.data[] | map_values(.data)]')"
 end_call 1
@@ -74,7 +74,7 @@ check "the privacy output is off after the call" wait_until 2 line_is 0
 check "prepared mode is switched on" prepare on
 check "prepared: it gives samples" wait_until 5 mic_is prepared true
 check "prepared: the microphone runs" runs c
-check "prepared: nothing is played" is_closed p
+check "prepared: playback is closed" is_closed p
 check "prepared: no other card is open" eval '[ "$(cat /proc/asound/card0/pcm0*/sub0/status | sort -u)" = closed ]'
 check "S1.7 prepared: the privacy output is off" line_is 0
 capturing=$(started c)

@@ -112,13 +112,13 @@ check "route is the loudspeaker" wait_route speakerphone 5
 tell cradle key 169 1
 check "handset lifted: route is the earpiece" wait_route earpiece 5
 tell cradle key 169 0
-check "hung up: route is the loudspeaker, the call goes on" wait_route speakerphone 5
+check "hung up: route is the loudspeaker, the call continues" wait_route speakerphone 5
 check "the call is active" calls_are active
 remove_device cradle
 check "without the cradle there is a problem" wait_until 5 has_problem hook.earpiece
 note "$(problem hook.earpiece)"
 device cradle lab-input "Lab Cradle" key:169
-check "with it there is none" wait_until 5 eval "! has_problem hook.earpiece"
+check "with it there is no problem" wait_until 5 eval "! has_problem hook.earpiece"
 tell cradle key 169 1
 check "lifted again: route is the earpiece" wait_route earpiece 5
 tell cradle key 169 0
@@ -127,7 +127,7 @@ check "route is the earpiece again" wait_route earpiece 5
 
 # --- another program moves the mixer --------------------------------------------------------------------------------------
 check "the mixer is set again with the route" wait_until 3 volume_is 40
-is "nothing of ours was taken for somebody else's" "$(logged foreign-change)" 0
+is "no change of btcalld's own counts as foreign" "$(logged foreign-change)" 0
 lab-control hw:0 set "Speaker Playback Volume" 5
 check "an outside change is undone" wait_until 3 volume_is 40
 is "once" "$(logged "foreign-change.*set again")" 1
@@ -140,7 +140,7 @@ golden why-mixer-left.txt why
 note "$(problem mixer.earpiece)"
 check "Refresh is accepted" refresh
 is "and sets it again" "$(volume)" 40
-check "the problem is over" wait_until 3 eval "! has_problem mixer.earpiece"
+check "the problem is cleared" wait_until 3 eval "! has_problem mixer.earpiece"
 check "the route is the same" route_is earpiece
 
 # --- the card is pulled in a call, and comes back ------------------------------------------------------------------------
@@ -156,12 +156,12 @@ check "the card is back, its socket has no jack yet" wait_until 10 has_problem j
 note "$(problem jack.wiredHeadset)"
 add_jack && plug && refresh
 check "with its jack it is available" wait_until 10 is_available wiredHeadset
-check "and takes the call" wait_route wiredHeadset 5
+check "and gets the call" wait_route wiredHeadset 5
 unplug
 check "unplugged at last" wait_route earpiece 5
 
 kill $TEST_CALL
-check "the call is over" wait_until 10 calls_are ""
+check "the call has ended" wait_until 10 calls_are ""
 is "threads" "$(ls /proc/$BTCALLD/task | wc -l)" 2
 sleep 1
 before=$(wakeups)
@@ -174,7 +174,7 @@ tell jack sw 2 1
 restart_btcalld "$(config "$wired
 jack = evdev:Lab Jack" "mixer = Speeker
 hook = !gpio:cp2112_gpio:3")"
-check "what is plugged at the start is available" wait_until 5 is_available wiredHeadset
+check "a headset plugged in at the start is available" wait_until 5 is_available wiredHeadset
 is "without microphone" "$(device_json wiredHeadset | jq -r .input)" builtinMic
 check "the mixer does not exist" has_problem mixer.earpiece
 is "and the problem says which do" "$(problem mixer.earpiece)" "earpiece: the mixer is not set: hw:0 has no mixer control Speeker; it has Speaker"
@@ -201,14 +201,14 @@ tell chip 3 0
 check "line low: lifted, route is the earpiece" wait_route earpiece 5
 tell chip 3 1
 check "line high: hung up" wait_route speakerphone 5
-check "no device is preferred any more" btcall prefer none
+check "the preference is removed" btcall prefer none
 tell jack sw 2 1
 check "headphones have the call" wait_route wiredHeadset 5
 remove_device jack
-check "their input device goes: nothing is plugged in" wait_route earpiece 5
+check "the input device is removed: nothing is plugged in" wait_route earpiece 5
 is "and the problem says so" "$(problem jack.wiredHeadset)" "wiredHeadset: the jack evdev:Lab Jack is not watched: there is no input device Lab Jack; there is AT Translated Set 2 keyboard, Lab Cradle"
 kill $TEST_CALL
-check "the second call is over" wait_until 10 calls_are ""
+check "the second call has ended" wait_until 10 calls_are ""
 
 # --- a USB headset, plugged in later: only its card shows that it exists -----------------------------------------------------
 restart_btcalld "$(config "playback = hw:Headset,0
@@ -243,7 +243,7 @@ at_least "its mixer is set" "$wanted" 100
 at_most "to the middle" "$wanted" 150
 foreign=$(logged foreign-change)
 sleep 1
-is "nothing of ours was taken for somebody else's again" "$(logged foreign-change)" "$foreign"
+is "again no change of btcalld's own counts as foreign" "$(logged foreign-change)" "$foreign"
 lab-control hw:Headset set "Audio Output Volume Control Playback Volume" 3
 check "an outside change of a real driver's control is undone" wait_until 3 eval '[ "$(level)" = "$wanted" ]'
 is "once again" "$(logged foreign-change)" $((foreign + 1))
@@ -254,6 +254,6 @@ note "seen from outside $(since "$start") after the pull"
 echo 1 > "$usb/authorized"
 check "back in the call: the choice holds" wait_route wiredHeadset 10
 kill $TEST_CALL
-check "the third call is over" wait_until 10 calls_are ""
+check "the third call has ended" wait_until 10 calls_are ""
 stop_btcalld
 finish

@@ -37,7 +37,7 @@ check "without the card there is a problem" has_problem
 note "$(problem)"
 check "the card is plugged in" plug_in
 check "and found" wait_until 15 is_available
-check "the problem is over" wait_until 3 eval "! has_problem"
+check "the problem is cleared" wait_until 3 eval "! has_problem"
 analyse make far.wav 150 16000 0 >/dev/null
 for code in 1 2; do
 	analyse make near$code.wav 100 48000 $code >/dev/null
@@ -64,7 +64,7 @@ for i in 1 2; do
 	check "$what: plugged in again" plug_in
 	back[$i]=$plugged
 	check "$what: the call is with the card again" wait_route $CARD 15
-	check "$what: the problem is over" wait_until 5 eval "! has_problem"
+	check "$what: the problem is cleared" wait_until 5 eval "! has_problem"
 	is "$what: the daemon has two threads" "$(threads)" 2
 	sleep 5
 done

@@ -88,7 +88,7 @@ at_least "S2.13 the ring device rings (share of the energy)" "$(jq .share_mean <
 at_least "the ring is loud (dB)" "$(jq .rms_dbfs <<<"$ring")" -40
 call=$(tone ringing-call 880)
 note "call device: $(jq -c '{share_mean, rms_dbfs, windows}' <<<"$call")"
-at_most "S2.13 none of it where calls are heard (share of the energy)" "$(jq .share_mean <<<"$call")" 0.01
+at_most "S2.13 no ring tone on the calls' device (share of the energy)" "$(jq .share_mean <<<"$call")" 0.01
 at_least "there the call is heard (share of the energy)" "$(tone ringing-call 700 | jq .share_mean)" 0.2
 for hz in 700 1300; do
 	mixed=$(tone mixed-call $hz --from "$began" --to "$ended")

@@ -22,10 +22,10 @@ dialled() { # WHAT AT-LINE NUMBER: the headset dials, the far end answers, the h
 	check "$1: there is somebody to dial for" wait_until 10 eval "tail -1 '$SHARE/test-call.log' | grep -q 'until somebody dials'"
 	hs h1 mark; hs h2 mark
 	check "$1: $2 is accepted" hs h1 at "$2"
-	check "$1: headset 1 is told that it is dialled" hs h1 wait indicator 5 callsetup=2
+	check "$1: headset 1 is notified of the dialling" hs h1 wait indicator 5 callsetup=2
 	check "$1: that it rings there" hs h1 wait indicator 5 callsetup=3
 	check "$1: and that it is answered" hs h1 wait indicator 5 call=1
-	check "$1: headset 2 is told that, too" hs h2 wait indicator 5 call=1
+	check "$1: headset 2 is notified, too" hs h2 wait indicator 5 call=1
 	check "$1: the call is to $3" numbers_are "$3 active"
 	check "$1: the call is with headset 1" wait_route bluetooth:$H1 10
 }
@@ -36,7 +36,7 @@ hung_up() { # WHAT
 }
 
 # Dialling.
-check "last number: there is none yet" eval "! hs h1 redial"
+check "last number: none is known yet" eval "! hs h1 redial"
 dialled "number" "ATD+4930123;" +4930123
 check "number: a tone is accepted" hs h1 at AT+VTS=5
 check "number: another one, too" hs h1 at "AT+VTS=#"
@@ -44,7 +44,7 @@ check "number: no letter is a tone" eval "! hs h1 at AT+VTS=x"
 check "number: the far end hears the tones" wait_until 5 eval "grep -q 'tones: 5' '$SHARE/test-call.log' && grep -q 'tones: #' '$SHARE/test-call.log'"
 hung_up "number"
 dialled "memory" "ATD>1;" 5551000
-check "memory: what is not there is refused" eval "! hs h1 at 'ATD>9;'"
+check "memory: an empty location is refused" eval "! hs h1 at 'ATD>9;'"
 hung_up "memory"
 dialled "last number" "AT+BLDN" 5551000
 hung_up "last number"
@@ -55,7 +55,7 @@ check "waiting: the first call is active" wait_until 10 numbers_are "1001 active
 hs h1 mark
 test_call --incoming --number 1002 --far-end tone:900 --seconds 100
 SECOND=$TEST_CALL
-check "waiting: headset 1 is told of the second call" hs h1 wait at-rx 10 '+CCWA: "1002"'
+check "waiting: headset 1 is notified of the second call" hs h1 wait at-rx 10 '+CCWA: "1002"'
 check "waiting: AT+CHLD=2 is accepted" hs h1 at AT+CHLD=2
 check "waiting: the first is held, the second active" wait_until 5 numbers_are "1001 held, 1002 active"
 check "waiting: headset 1 knows that one is held" hs h1 wait indicator 5 callheld=1
@@ -64,20 +64,20 @@ check "swap: the first is active, the second held" wait_until 5 numbers_are "100
 note "calls as headset 1 lists them: $(hs h1 at AT+CLCC | jq -c .)"
 check "ended: AT+CHLD=1 is accepted" hs h1 at AT+CHLD=1
 check "ended: the second is active" wait_until 5 numbers_are "1002 active"
-check "ended: the first is over at its provider" ended $FIRST
+check "ended: the first has ended at its provider" ended $FIRST
 check "waiting: the call is with headset 1" wait_route bluetooth:$H1 5
 first_call --incoming --number 1003 --far-end tone:900 --seconds 100
-check "release: headset 1 is told of the next call" hs h1 wait at-rx 10 '+CCWA: "1003"'
+check "release: headset 1 is notified of the next call" hs h1 wait at-rx 10 '+CCWA: "1003"'
 check "release: AT+CHLD=1 is accepted" hs h1 at AT+CHLD=1
 check "release: the next is active" wait_until 5 numbers_are "1003 active"
-check "release: the other one is over at its provider" ended $SECOND
+check "release: the other one has ended at its provider" ended $SECOND
 test_call --incoming --number 1004 --far-end tone:900 --seconds 100
-check "reject: headset 1 is told of a call" hs h1 wait at-rx 10 '+CCWA: "1004"'
+check "reject: headset 1 is notified of a call" hs h1 wait at-rx 10 '+CCWA: "1004"'
 check "reject: AT+CHLD=0 is accepted" hs h1 at AT+CHLD=0
 check "reject: its provider's call ends" wait_test_call 5
 check "reject: the first is still active" numbers_are "1003 active"
 check "the last one is ended" hs h1 hangup
-check "it is over at its provider" ended $FIRST
+check "it has ended at its provider" ended $FIRST
 
 # Both ring; the one that answers has the call, regardless of preferences.
 hs h1 mark; hs h2 mark
@@ -90,7 +90,7 @@ check "both: headset 1 knows that it is answered" hs h1 wait indicator 5 call=1
 is "both: headset 1 has no link" "$(hs h1 status | jq .sco)" false
 check "both: headset 1 may end it" hs h1 hangup
 check "both: the provider's call ends" wait_test_call 5
-check "both: headset 2 is told" hs h2 wait indicator 5 call=0
+check "both: headset 2 is notified" hs h2 wait indicator 5 call=0
 
 # Rejected while it rings.
 hs h1 mark
@@ -98,7 +98,7 @@ test_call --incoming --number 1006 --far-end tone:700 --seconds 60
 check "rejection: headset 1 rings" hs h1 wait ring 10
 check "rejection: AT+CHUP is accepted" hs h1 hangup
 check "rejection: the provider's call ends" wait_test_call 5
-check "rejection: headset 1 is told" hs h1 wait indicator 5 callsetup=0
+check "rejection: headset 1 is notified" hs h1 wait indicator 5 callsetup=0
 
 # Battery, in every form that this headset can send.
 battery_is() { [ "$(device_json bluetooth:$H1 | jq .battery)" = "$1" ]; }
@@ -114,6 +114,6 @@ battery "Plantronics' short AT+XEVENT" 60 plantronics-battery 5
 battery "CSR's AT+CSRBATT" 100 csr-battery 9
 check "battery: more than there is, is refused" eval "! hs h1 at AT+BIEV=2,101"
 check "battery: and changes nothing" battery_is 100
-check "battery: headset 2 has said nothing" eval "[ \"\$(device_json bluetooth:$H2 | jq .battery)\" = null ]"
+check "battery: headset 2 has reported nothing" eval "[ \"\$(device_json bluetooth:$H2 | jq .battery)\" = null ]"
 stop_btcalld
 finish

@@ -24,11 +24,11 @@ hs h1 sco-reset
 sleep 3
 note "headset 1: $(hs h1 sco 700 2 | jq -c '{codec, rx_packets, hz, tone_share_mean}')"
 at_least "the far end's tone is heard: share" "$(hs h1 sco 700 2 | jq .tone_share_mean)" 0.9
-check "its volume is told" hs h1 hsp-volume 7
+check "its volume is reported" hs h1 hsp-volume 7
 check "its volume is shown" wait_until 5 eval "[ \"\$(device_json bluetooth:$H1 | jq .speakerVolume)\" = 7 ]"
 hs h1 mark
 check "its volume is set" btcall volume speaker 11 --headset $H1
-check "headset 1 is told its volume" hs h1 wait hsp-rx 5 "+VGS=11"
+check "headset 1 gets its volume" hs h1 wait hsp-rx 5 "+VGS=11"
 check "its button ends the call" hs h1 hsp-button
 check "the provider's call ends" wait_test_call 5
 check "the link is closed" hs h1 wait sco-lost 5

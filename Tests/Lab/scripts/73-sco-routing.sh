@@ -29,11 +29,11 @@ hs h1 power off; hs h1 mark
 check "headset 1 connects" switch_on h1
 test_call --outgoing --number 1001 --far-end tone:700 --seconds 60
 check "the link comes up" hs h1 wait sco 20
-check "the log says that nothing comes in, whose controller it is, and what to do" wait_until 15 grep -q \
+check "the log reports the silence, the controller's maker, and what to do" wait_until 15 grep -q \
 	"$H1: the audio link is up and nothing comes in.*hci0 is made by Broadcom.*PCM pins.*btcall config bluetooth.scoRouting host" "$SHARE/btcalld.log"
 check "the call stays where it can be heard" wait_route earpiece 5
 is "packets that reached the host" "$(hs lab air | jq .guest_sco_to_host)" 0
-is "a link that fell silent is another thing" "$(logged 'nothing received for')" 0
+is "the link does not count as fallen silent" "$(logged 'nothing received for')" 0
 is "the controller was not asked for anything" "$(voice reads) $(voice writes)" "0 0"
 kill "$TEST_CALL"; wait "$TEST_CALL" 2>/dev/null
 stop_btcalld
@@ -52,12 +52,12 @@ while True:
         subprocess.run(['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups', '--inh-caps=-all,+net_raw',
             '--ambient-caps=-all,+net_raw', '--bounding-set=-all,+net_raw', '--no-new-privs', '$helper', '--serve'], stdin=c, stdout=c)
 " 2>>"$SHARE/sco-routing.log" & service=$!
-wait_until 10 test -S /run/btcall-sco-routing.sock || fail "the helper's service is there"
+wait_until 10 test -S /run/btcall-sco-routing.sock || fail "the helper's service runs"
 
 # Switched when the daemon finds the adapter.
 { lab_config; printf '[bluetooth]\nscoRouting = host\n'; } > "$SHARE/host.conf"
 start_btcalld "$SHARE/host.conf" || fail "btcalld starts with scoRouting = host"
-check "the controller is told" wait_until 10 voice_is routing host
+check "the controller is switched" wait_until 10 voice_is routing host
 is "with one change" "$(voice writes)" 1
 check "the log says so" wait_until 5 logged_is "$changed" 1
 hs h1 power off; hs h1 mark
@@ -82,7 +82,7 @@ power() { busctl --system set-property org.bluez /org/bluez/hci0 org.bluez.Adapt
 check "the adapter is switched off" power false
 check "and on" wait_until 10 power true
 check "the controller was reset" [ "$(voice resets)" -gt "$resets" ]
-check "and is told again" wait_until 10 voice_is writes 2
+check "and is switched again" wait_until 10 voice_is writes 2
 check "voice goes to the host" wait_until 5 voice_is routing host
 hs h1 power off; hs h1 mark
 check "headset 1 connects after the reset" switch_on h1

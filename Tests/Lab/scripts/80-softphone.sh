@@ -40,11 +40,11 @@ tones h1 "headset 1"
 far_mark
 check "AT+CHLD=2 is accepted" hs h1 at AT+CHLD=2
 check "the call is held" wait_until 5 calls_are held
-check "the far end is told" far_wait "$(far_event CALL_REMOTE_SDP offer)" 5
+check "the far end is notified" far_wait "$(far_event CALL_REMOTE_SDP offer)" 5
 far_mark
 check "AT+CHLD=2 resumes" hs h1 at AT+CHLD=2
 check "the call is active again" wait_until 5 calls_are active
-check "the far end is told that, too" far_wait "$(far_event CALL_REMOTE_SDP offer)" 5
+check "the far end is notified of that, too" far_wait "$(far_event CALL_REMOTE_SDP offer)" 5
 far_mark
 check "a tone is accepted" hs h1 at AT+VTS=5
 check "the far end receives it" far_wait "$(far_event CALL_DTMF_START 5)" 5
@@ -63,7 +63,7 @@ is "errors that baresip tells of its sound card" "$(errors)" "$before"
 hs h2 mark
 far_mark
 check "the headset ends the call" hs h2 hangup
-check "the far end is told" far_wait "$(far_event CALL_CLOSED)" 5
+check "the far end is notified" far_wait "$(far_event CALL_CLOSED)" 5
 check "no call is left" wait_until 5 calls_are ""
 sleep 1
 far_heard far-heard.wav
@@ -76,9 +76,9 @@ hs h2 mark
 far_mark
 check "the headset dials" hs h2 at "ATD+4930123;"
 check "it rings there" far_wait "$(far_event CALL_INCOMING)" 10
-check "the headset is told that" hs h2 wait indicator 5 callsetup=3
+check "the headset is notified of that" hs h2 wait indicator 5 callsetup=3
 far accept
-check "the headset is told of the answer" hs h2 wait indicator 5 call=1
+check "the headset is notified of the answer" hs h2 wait indicator 5 call=1
 check "the call is active" wait_until 5 calls_are active
 far hangup
 check "the far end ends it" wait_until 5 calls_are ""

@@ -62,7 +62,7 @@ mv "$WORK/ffmpeg.wav" "$SHARE/"
 check "GStreamer records to the end" wait "$GSTREAMER"
 # A program that did not run in time reports it. Otherwise they print nothing.
 at_most "ffmpeg and GStreamer ran dry (times)" "$(grep -c xrun "$SHARE/programs.log")" 0
-is "ffmpeg and GStreamer have nothing else to say" "$(grep -v xrun "$SHARE/programs.log")" ""
+is "ffmpeg and GStreamer print nothing else" "$(grep -v xrun "$SHARE/programs.log")" ""
 check "ffmpeg: the call ends with its audio" wait_until 10 calls_are ""
 check "headset 1 connects again" switch_on h1
 check "headset 1 is available again" wait_until 5 connected $H1

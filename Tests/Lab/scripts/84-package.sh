@@ -34,7 +34,7 @@ note "answered after $(since "$start")"
 BTCALLD=$(owner GetConnectionUnixProcessID)
 check "btcalld runs as user btcall, without a capability" is_unprivileged "$BTCALLD"
 is "it is the installed one" "$(readlink "/proc/$BTCALLD/exe")" /usr/bin/btcalld
-check "its devices are there" wait_until 20 eval '[ "$(json "map(select(.available) | .device) | sort | join(\" \")" devices)" = "earpiece speakerphone" ]'
+check "its devices are available" wait_until 20 eval '[ "$(json "map(select(.available) | .device) | sort | join(\" \")" devices)" = "earpiece speakerphone" ]'
 
 start=$EPOCHREALTIME
 btcall pair --window 60 --allow $H1 > "$SHARE/pair.txt" 2>&1 || { sed 's/^/# /' "$SHARE/pair.txt"; fail "btcall pair: headset 1 is paired"; }
@@ -58,5 +58,5 @@ DEBIAN_FRONTEND=noninteractive dpkg --no-triggers --purge btcall >> "$SHARE/dpkg
 is "it is purged" $? 0
 check "btcalld has ended" eval '! [ -d "/proc/$BTCALLD" ]'
 is "the user is gone" "$(id -u btcall 2>/dev/null)" ""
-is "nothing of it is left" "$(left)" ""
+is "nothing of the package is left" "$(left)" ""
 finish

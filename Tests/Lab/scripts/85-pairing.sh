@@ -31,7 +31,7 @@ scan=$(btcall scan --seconds 10 --json)
 note "scan: $(jq -c . <<<"$scan")"
 check_json "both are found" "$scan" "map(.address) | contains([\"$H1\", \"$H2\"])"
 check_json "h1 has its name" "$scan" "map(select(.address == \"$H1\"))[0].name == \"Lab h1\""
-check "the search is over" wait_until 5 adapter_is "$usual"
+check "the search has ended" wait_until 5 adapter_is "$usual"
 
 start=$EPOCHREALTIME
 btcall pair --window 60 --allow $H1 >"$SHARE/pair.txt" 2>&1 &

@@ -57,7 +57,7 @@ stop_btcalld
 check "btcalld starts" start_btcalld "$SHARE/reconnect.conf"
 left_out "after a restart of the daemon"
 check "it is left alone still" standing_is $H1 leftAlone
-check "it connects by itself" switch_on h1
+check "it connects on its own" switch_on h1
 check "headset 1 is available" wait_until 10 connected $H1
 is "it is known again" "$(standing $H1)" ""
 
@@ -68,7 +68,7 @@ hs h1 power off
 check "BlueZ notices" wait_until 10 gone $H1
 left_out "switched off"
 check "it is waited for" standing_is $H1 leftAlone
-check "it comes back by itself" switch_on h1
+check "it reconnects on its own" switch_on h1
 
 # 3. Range loss during a call on another headset: no page during the call, the headset returns after it.
 check "headset 2 connects" switch_on h2

@@ -50,7 +50,7 @@ else
 fi
 command=$(jq -r '.findings[0].command' <<<"$report")
 note "told to: $command"
-check "what it tells to do helps" eval "$command"
+check "the given command helps" eval "$command"
 check "btcalld has it again" wait_until 15 connected $H1
 silent "whole again" headset-half-connected
 

@@ -45,7 +45,7 @@ for key in play pause stop next previous; do check "bluez-alsa: key $key is acce
 check "bluez-alsa: the headset suspends the stream" hs h1 a2dp-suspend
 check "bluez-alsa: the source knows" wait_until 3 eval "! streams h1"
 hs h1 mark
-check "bluez-alsa: it goes on" wait_until 10 eval "hs h1 a2dp-start || streams h1"
+check "bluez-alsa: the stream continues" wait_until 10 eval "hs h1 a2dp-start || streams h1"
 end_music
 note "bluez-alsa: aplay: $(grep -v "^D:" "$SHARE/aplay.log" | sort | uniq -c | head -3 | tr '\n' ';')"
 
@@ -58,7 +58,7 @@ for limit in a2dp:mono a2dp:low 1.8:44100; do
 	hs h1 power on
 	answer=$(hs h1 connect-a2dp)
 	note "$limit: $answer"
-	check_json "$limit: the headset connects A2DP by itself" "$answer" '.configuration != null or .already'
+	check_json "$limit: the headset connects A2DP on its own" "$answer" '.configuration != null or .already'
 	hears_what_it_can $limit "plug:'$PCM'"
 done
 hs h1 power off
@@ -98,7 +98,7 @@ check "headset 1 connects" switch_on h1
 check "headset 1 is available" wait_until 5 connected $H1
 check "A2DP comes up with bluez-alsa" wait_until 20 eval "[ -n \"\$(transport $H1)\" ]"
 check "the music plays" eval 'play_music "$PCM"; echo "$MUSIC" > /run/lab/player; hs h1 wait a2dp 15 start'
-check "S3.9 peace: btcalld says that A2DP is another program's" wait_until 10 eval "btcall status --json | grep -qi a2dp"
+check "S3.9 peace: btcalld reports that another program has A2DP" wait_until 10 eval "btcall status --json | grep -qi a2dp"
 note "status: $(btcall status --json | jq -c '.problems // .')"
 note "device: $(device_json bluetooth:$H1)"
 sleep 3

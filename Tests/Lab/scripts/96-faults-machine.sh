@@ -118,7 +118,7 @@ sleep 1
 begin_fault provider-killed - - 10 "the application that owns the call is killed; it restarts and calls again"
 killed_call=$the_call
 check "$fault: it is killed" kill -KILL $TEST_CALL
-check "$fault: its call is over" wait_until 5 eval '[ -z "$(current_call)" ]'
+check "$fault: its call has ended" wait_until 5 eval '[ -z "$(current_call)" ]'
 check "$fault: no path is left" wait_route none 3
 repaired
 begin_call_under_test again
