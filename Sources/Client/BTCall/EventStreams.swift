@@ -149,7 +149,7 @@ final class EventSource: StreamSource {
         }
     }
 
-    /// The daemon has gone: handles its last signals without identities.
+    /// The daemon has gone: handles its last signals with the identities known so far.
     private func flush() {
         let waiting = incomplete
         incomplete = []

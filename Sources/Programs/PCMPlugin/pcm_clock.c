@@ -66,7 +66,7 @@ static void follow_clock(struct stream *stream, int64_t now)
     const int64_t elapsed = now - stream->anchor, rate = stream->io.rate;
     int64_t moved = (int64_t)(hardware - stream->hardware);
     if (moved < 0 || moved > rate + elapsed / MILLISECOND * rate / 800) {
-        // Backwards, or more than 1.25 times the elapsed time ahead: not a clock.
+        // Backwards, or ahead by more than 1 s plus a quarter of the elapsed time: not a clock.
         moved = 0;
         alive = false;
     }
@@ -91,7 +91,7 @@ static void follow_clock(struct stream *stream, int64_t now)
         advance(stream, now, was_engaged);
         return;
     }
-    // From now on the daemon counts. It may already have counted less than two of its steps.
+    // From now on the daemon counts. A gap of less than two of its steps may be counted already.
     if (now - stream->anchor >= 2 * TICK)
         advance(stream, now, true);
     stream->anchor = now;
