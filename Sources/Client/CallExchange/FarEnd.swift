@@ -6,7 +6,7 @@ package struct FarEnd: Sendable {
         case tone(hertz: Double)
         case file(String)
 
-        /// Reads `tone:HZ` or a file name; nil for a tone outside 20 to 20000.
+        /// Reads `tone:HZ` or a file name; nil for a tone that is not a number from 20 to 20000.
         package init?(_ text: String) {
             guard text.hasPrefix("tone:") else {
                 self = .file(text)
