@@ -245,6 +245,7 @@ private final class InterfaceReader: NSObject, XMLParserDelegate {
         case "method", "signal", "property":
             member = "\(element) \(name) \(attributes["type"] ?? "") \(attributes["access"] ?? "")"
         case "arg": member += " \(name):\(attributes["type"] ?? ""):\(attributes["direction"] ?? "out")"
+        case "annotation": member += " \(name)=\(attributes["value"] ?? "")"
         default: break
         }
     }
