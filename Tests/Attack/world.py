@@ -57,8 +57,14 @@ class Broken(Exception):
     """The world cannot be created, or has ended."""
 
 
+def niceness():
+    """The scheduling priority that the unit gives btcalld."""
+    with open(os.path.join(REPOSITORY, "dbus", "btcalld.service")) as unit:
+        return int(next(line for line in unit if line.startswith("Nice=")).split("=")[1])
+
+
 class Daemon:
-    """btcalld as its unit runs it: its user, its limits, its log in a file."""
+    """btcalld as its unit runs it: its user, its limits, its priority, its log in a file."""
 
     def __init__(self, work, configuration, prepare=None, error=None):
         """- Parameters:
@@ -80,6 +86,11 @@ class Daemon:
         end_with_parent()
         os.umask(0o077)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        try:
+            os.setpriority(os.PRIO_PROCESS, 0, niceness())
+        except PermissionError:
+            # Root without CAP_SYS_NICE: the daemon has to share the processors with its attackers.
+            pass
         for limit, value in ((resource.RLIMIT_RTPRIO, 20), (resource.RLIMIT_MEMLOCK, resource.RLIM_INFINITY)):
             try:
                 resource.setrlimit(limit, (value, value))
