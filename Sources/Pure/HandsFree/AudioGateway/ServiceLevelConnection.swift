@@ -107,6 +107,7 @@ package struct ServiceLevelConnection: Sendable {
 
     package enum Outcome: Hashable, Sendable { case pending, established, timedOut }
 
+    /// Accepts a headset that has been quiet after AT+CMER, or gives up one that has not sent it.
     package mutating func deadlineReached(at now: Instant) -> Outcome {
         guard let deadline, deadline <= now else { return .pending }
         guard hasReporting else { return .timedOut }
