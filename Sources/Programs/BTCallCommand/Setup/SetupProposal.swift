@@ -35,8 +35,8 @@ struct SetupProposal: Sendable {
             let card = profile.fits(facts)?.card
             if card == nil, profile.card != nil {
                 throw CommandFailure(
-                    "the board \(name) has a sound card \(profile.card ?? "") that is not there; "
-                        + "there are: \(Self.names(facts)) (/proc/asound/cards)")
+                    "the board \(name) needs the sound card \(profile.card ?? ""), which is absent; "
+                        + "present: \(Self.names(facts)) (/proc/asound/cards)")
             }
             add(profile, card, &used)
             return

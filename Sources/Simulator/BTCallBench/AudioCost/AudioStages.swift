@@ -31,7 +31,7 @@ package enum AudioStages {
             ("listening while muted", .none, [], false),
         ]
         return choices.compactMap { name, kind, stages, isBypassed in
-            // Both are built in, or the preferred one is another: only lack of memory can fail here.
+            // Both are built in, or the preferred one differs: only lack of memory can fail here.
             guard var processor = try? VoiceProcessor(kind, rate: 16_000, stages: stages) else { return nil }
             processor.setBypassed(isBypassed)
             var number = 0
