@@ -183,7 +183,7 @@ struct GatewayWorld {
         case .dial:
             let isFree = !calls.calls.contains { [.setup, .dialing, .alerting].contains($0.state) }
             try require(isFree, "one number is dialled at a time")
-        case .answer, .reject, .hangUp, .end, .setHeld, .threeWay, .sendDTMF: break
+        case .answer, .reject, .hangUp, .giveUp, .end, .setHeld, .threeWay, .sendDTMF: break
         }
         try require(gateway.isEstablished, "nothing is done to calls before the service level connection")
     }
