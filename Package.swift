@@ -58,9 +58,7 @@ let package = Package(
         .systemLibrary(
             name: "CSpeexDSP", path: "Sources/C/CSpeexDSP", pkgConfig: "speexdsp",
             providers: [.apt(["libspeexdsp-dev"])]),
-        .systemLibrary(
-            name: "CBluetooth", path: "Sources/C/CBluetooth", pkgConfig: "bluez",
-            providers: [.apt(["libbluetooth-dev"])]),
+        .systemLibrary(name: "CBluetooth", path: "Sources/C/CBluetooth"),
         // Without pkgConfig: the default build would look for it.
         .systemLibrary(name: "CLC3", path: "Sources/C/CLC3", providers: [.apt(["liblc3-dev"])]),
         .systemLibrary(name: "CINIH", path: "Sources/C/CINIH", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),

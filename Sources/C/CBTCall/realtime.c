@@ -3,7 +3,6 @@
 
 #include "pcm_protocol.h"
 
-#include <bluetooth/bluetooth.h>
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
@@ -25,6 +24,9 @@
 #ifndef MCL_ONFAULT
 #define MCL_ONFAULT 4
 #endif
+
+/// The control message with the controller's verdict on a packet (the kernel's include/net/bluetooth/bluetooth.h).
+enum { SOL_BLUETOOTH = 274, BT_SCM_PKT_STATUS = 3 };
 
 enum { STACK_BYTES = 256 * 1024, TOUCHED_STACK_BYTES = 96 * 1024 };
 
