@@ -28,6 +28,8 @@ struct DeviceChoice: Hashable, Sendable {
     /// Orders choices and plugs.
     let sequence: Int
     let madeAt: Instant
+    /// Headsets that are not used automatically and that `bluetooth` nevertheless names.
+    var others: [BluetoothAddress] = []
 
     /// The choice in its original form; `local` for a transfer away from a headset.
     var text: String {

@@ -80,6 +80,8 @@ enum LinkState: Hashable, Sendable {
     struct Open: Hashable, Sendable {
         let mode: LinkMode
         let since: Instant
+        /// Whether the headset opened the link, not btcalld.
+        var isByHeadset = false
         /// When the present silence was reported.
         var silentSince: Instant?
         /// After a silence: when packets resumed.

@@ -25,7 +25,7 @@ extension RoutingPolicy {
         case .callAnswered(let call, let via):
             return answer(call, via: via, at: now)
         case .callHeld(let call):
-            return change(call, from: .active, to: .held) ? .callHeld : nil
+            return hold(call)
         case .callResumed(let call):
             return resumeCall(call)
         case .callEnded(let call):
@@ -137,11 +137,20 @@ extension RoutingPolicy {
     /// Makes an explicit choice; a repeated one is a new gesture.
     mutating func choose(_ device: DeviceChoice.Device, by origin: DeviceChoice.Origin, at now: Instant) {
         gestures += 1
-        choice = DeviceChoice(device: device, origin: origin, sequence: gestures, madeAt: now)
+        choice = DeviceChoice(
+            device: device, origin: origin, sequence: gestures, madeAt: now, others: otherHeadsets(chosenBy: device))
         switch device {
         case .device(let named): instruct(named, at: now)
         case .local: break
         }
+    }
+
+    /// Headsets that are not used automatically and that a choice of any headset names: the usable ones, while no other
+    /// headset is usable.
+    private func otherHeadsets(chosenBy device: DeviceChoice.Device) -> [BluetoothAddress] {
+        guard device == .device(.bluetooth) else { return [] }
+        let usable = headsets.filter { mode(of: $0) != nil }
+        return usable.contains(where: isUsedAutomatically) ? [] : usable.map(\.address)
     }
 
     /// Waives settling, penalty and dwell of the headsets that an explicit instruction names (docs/inside/Routing.md §5).
@@ -179,9 +188,7 @@ extension RoutingPolicy {
     }
 
     private mutating func answer(_ call: String, via: AnsweredVia?, at now: Instant) -> RouteChangeReason? {
-        guard change(call, from: .ringing, to: .active) || change(call, from: .dialing, to: .active) else { return nil }
-        holdOthers(than: call)
-        isParked = false
+        guard activate(call) else { return nil }
         guard started else { return .callStarted }
         switch via {
         case .headset(let address):
@@ -198,24 +205,27 @@ extension RoutingPolicy {
     }
 
     private mutating func resumeCall(_ call: String) -> RouteChangeReason? {
-        guard change(call, from: .held, to: .active) else { return nil }
-        holdOthers(than: call)
-        isParked = false
-        return .callStarted
+        activate(call) ? .callStarted : nil
     }
 
-    private mutating func change(
-        _ call: String, from old: RoutingCall.State, to new: RoutingCall.State
-    ) -> Bool {
-        guard let index = calls.firstIndex(where: { $0.identifier == call && $0.state == old }) else { return false }
-        calls[index].state = new
-        return true
-    }
-
-    private mutating func holdOthers(than call: String) {
-        for index in calls.indices where calls[index].identifier != call && calls[index].state == .active {
-            calls[index].state = .held
+    /// Holds a call in any state: a provider may hold one before it reports the answer.
+    private mutating func hold(_ call: String) -> RouteChangeReason? {
+        guard let index = calls.firstIndex(where: { $0.identifier == call }), calls[index].state != .held else {
+            return nil
         }
+        calls[index].state = .held
+        return .callHeld
+    }
+
+    /// Makes a call active and holds the other active calls; false for one that is active or unknown.
+    private mutating func activate(_ call: String) -> Bool {
+        guard let index = calls.firstIndex(where: { $0.identifier == call }), calls[index].state != .active else {
+            return false
+        }
+        for other in calls.indices where calls[other].state == .active { calls[other].state = .held }
+        calls[index].state = .active
+        isParked = false
+        return true
     }
 
     private mutating func endCall(_ call: String, at now: Instant) -> RouteChangeReason? {

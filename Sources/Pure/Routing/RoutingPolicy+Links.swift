@@ -78,7 +78,7 @@ extension RoutingPolicy {
     private mutating func forgetChoice(ofFailing address: BluetoothAddress, at now: Instant) {
         guard case .device(let device) = choice?.device, device.names(address) else { return }
         let hasAnother = headsets.contains { other in
-            other.address != address && device.names(other.address) && !isUnderPenalty(other, at: now)
+            other.address != address && isChosen(other) && !isUnderPenalty(other, at: now)
                 && mode(of: other) != nil
         }
         if !hasAnother { choice = nil }
@@ -176,7 +176,7 @@ extension RoutingPolicy {
         else { return nil }
         let used = self.mode(of: headsets[index])
         let linkMode = mode ?? used ?? (headsets[index].hfp ? .hfp : .a2dp)
-        headsets[index].link = .open(LinkState.Open(mode: linkMode, since: now))
+        headsets[index].link = .open(LinkState.Open(mode: linkMode, since: now, isByHeadset: true))
         headsets[index].retryAt = nil
         let isWelcome =
             started && !calls.isEmpty && used != nil && foregroundCalls.allSatisfy { $0.supports(.bluetooth) }

@@ -107,7 +107,7 @@ extension RoutingPolicy {
             words.verdict = .eligible(route.address.flatMap { headset($0) }.map { standing(of: $0, at: now) })
         }
         if case .eligible(let route) = finding, let address = route.address, takesAnyHeadset(level) {
-            words.rival = rival(of: address, at: now)
+            words.rival = rival(of: address, among: candidates(of: level, giving: address), at: now)
         }
         switch level {
         case .jackAfterChoice, .latchedJack, .jackInCall: words.spec = AudioDevice.wiredHeadset.description
@@ -121,6 +121,12 @@ extension RoutingPolicy {
             words.note = "\(choice.origin.text(choice.device)) \(age) ago"
         }
         return words
+    }
+
+    /// Headsets that a level with any headset chose from.
+    private func candidates(of level: RoutingLevel, giving address: BluetoothAddress) -> Candidates {
+        if level == .explicitChoice { return .chosen }
+        return headset(address).map(isUsedAutomatically) == false ? .all : .automatic
     }
 
     private func takesAnyHeadset(_ level: RoutingLevel) -> Bool {

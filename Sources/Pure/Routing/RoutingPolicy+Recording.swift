@@ -161,7 +161,8 @@ extension DeviceChoice: RecordableObject {
         guard let device = fields.read("device", as: Device.self), let origin = fields.read("origin", as: Origin.self),
             let sequence = fields.read("sequence", as: Int.self), let madeAt = fields.read("madeAt", as: Instant.self)
         else { return nil }
-        self.init(device: device, origin: origin, sequence: sequence, madeAt: madeAt)
+        let others = fields.read("others", as: [BluetoothAddress].self) ?? []
+        self.init(device: device, origin: origin, sequence: sequence, madeAt: madeAt, others: others)
     }
 
     func write(_ fields: inout RecordedFields) {
@@ -169,6 +170,7 @@ extension DeviceChoice: RecordableObject {
         fields.write("origin", origin)
         fields.write("sequence", sequence)
         fields.write("madeAt", madeAt)
+        fields.write("others", others.isEmpty ? nil : others)
     }
 }
 
@@ -324,6 +326,7 @@ extension LinkState.Open: RecordableObject {
     }
 
     private mutating func visit(_ fields: inout RecordedFields) {
+        fields.part("isByHeadset", &isByHeadset)
         fields.part("silentSince", &silentSince)
         fields.part("steadySince", &steadySince)
         fields.part("steadyAt", &steadyAt)

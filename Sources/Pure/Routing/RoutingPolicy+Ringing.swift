@@ -12,7 +12,7 @@ extension RoutingPolicy {
     func findRingTarget(at now: Instant) -> Route? {
         if let inband = findInbandHeadset(at: now) { return inband }
         guard case .device(.headset(let address)) = choice?.device, let headset = headset(address),
-            let mode = mode(of: headset), headset.link.opened?.mode == mode
+            let mode = mode(of: headset), let open = headset.link.opened, open.isByHeadset, open.mode == mode
         else { return nil }
         return .headset(address, mode)
     }

@@ -34,6 +34,16 @@ extension RoutingPolicy {
         }
     }
 
+    /// Headsets that a level with any headset chooses from.
+    enum Candidates {
+        /// Headsets that take calls, and those of `headsetOrder`.
+        case automatic
+        /// Also those that the explicit choice names.
+        case chosen
+        /// All: the last resort.
+        case all
+    }
+
     /// Audio that the calls request.
     enum Demand {
         /// No path: no call, or none that may have audio.
@@ -117,7 +127,7 @@ extension RoutingPolicy {
 
     private func findExplicitChoice(_ situation: Situation) -> Finding {
         switch choice?.device {
-        case .device(let device): find(device, situation, isExplicit: true)
+        case .device(let device): find(device, situation, among: .chosen)
         case .local: findBestLocal(situation)
         case nil: .skipped(.noExplicitChoice)
         }
@@ -170,14 +180,16 @@ extension RoutingPolicy {
         if first.isEligible { return first }
         let second = find(situation.isVideo ? .earpiece : .speakerphone, situation)
         if second.isEligible { return second }
-        let last = find(.bluetooth, situation, isExplicit: true)
+        let last = find(.bluetooth, situation, among: .all)
         return last.isEligible ? last : .blocked(nil, .noDevice)
     }
 
     // MARK: Devices
 
-    /// - Parameter isExplicit: `bluetooth` then means any headset, if none is used automatically.
-    private func find(_ device: AudioDevice, _ situation: Situation, isExplicit: Bool = false) -> Finding {
+    /// - Parameter candidates: the meaning of `bluetooth`.
+    private func find(
+        _ device: AudioDevice, _ situation: Situation, among candidates: Candidates = .automatic
+    ) -> Finding {
         switch device {
         case .none:
             return .blocked(nil, .noDevice)
@@ -185,7 +197,7 @@ extension RoutingPolicy {
         case .wiredHeadset: return find(.wiredHeadset, situation)
         case .earpiece: return find(.earpiece, situation)
         case .bluetooth:
-            return findHeadset(situation, isExplicit: isExplicit)
+            return findHeadset(situation, among: candidates)
         case .headset(let address):
             guard let index = index(of: address) else { return .blocked(nil, .notConnected) }
             return finding(index, obstacle(for: headsets[index], situation))
@@ -205,12 +217,12 @@ extension RoutingPolicy {
     }
 
     /// The best eligible headset, otherwise the best of all with its obstacle; one pass over all headsets.
-    private func findHeadset(_ situation: Situation, isExplicit: Bool) -> Finding {
+    private func findHeadset(_ situation: Situation, among candidates: Candidates) -> Finding {
         if situation.isLocalOnly { return .blocked(nil, .notLocal) }
         let carrying = configuration.newHeadset == .stay ? carryingHeadset : nil
         var eligible: Int?
         var blocked: (index: Int, obstacle: Obstacle)?
-        for index in headsets.indices where isExplicit || isUsedAutomatically(headsets[index]) {
+        for index in headsets.indices where isOne(headsets[index], of: candidates) {
             if let eligible, !ranks(index, before: eligible, carrying: carrying) { continue }
             guard let obstacle = obstacle(for: headsets[index], situation) else {
                 eligible = index
@@ -226,8 +238,25 @@ extension RoutingPolicy {
 
     /// Whether the headset is used without an explicit choice: not loudspeakers, watches and headsets that decline calls,
     /// unless the configuration ranks them.
-    private func isUsedAutomatically(_ headset: Headset) -> Bool {
+    func isUsedAutomatically(_ headset: Headset) -> Bool {
         headset.category == .headset && !headset.declinesCalls || headset.place != nil
+    }
+
+    /// Whether the explicit choice names a headset.
+    func isChosen(_ headset: Headset) -> Bool {
+        switch choice?.device {
+        case .device(.bluetooth): isOne(headset, of: .chosen)
+        case .device(let device): device.names(headset.address)
+        case .local, nil: false
+        }
+    }
+
+    private func isOne(_ headset: Headset, of candidates: Candidates) -> Bool {
+        switch candidates {
+        case .automatic: isUsedAutomatically(headset)
+        case .chosen: isUsedAutomatically(headset) || choice?.others.contains(headset.address) == true
+        case .all: true
+        }
     }
 
     /// Whether a headset is better than one with a lower address.
@@ -235,13 +264,11 @@ extension RoutingPolicy {
         compare(index, with: other, carrying: carrying).isBefore
     }
 
-    /// Whether a headset is better than one with a lower address, and the advantage of the better one: first those used
-    /// automatically, then by explicit order, the one that carries the call, the most recent.
+    /// Whether a headset is better than one with a lower address, and the advantage of the better one: by explicit order,
+    /// the one that carries the call, the most recent.
     private func compare(
         _ index: Int, with other: Int, carrying: BluetoothAddress?
     ) -> (isBefore: Bool, advantage: Rival.Advantage) {
-        let isAutomatic = isUsedAutomatically(headsets[index])
-        if isAutomatic != isUsedAutomatically(headsets[other]) { return (isAutomatic, .category) }
         let (place, otherPlace) = (headsets[index].place, headsets[other].place)
         if place != otherPlace {
             let isBefore = place ?? .max < otherPlace ?? .max
@@ -258,17 +285,31 @@ extension RoutingPolicy {
     }
 
     /// Best of the other usable headsets when a level with any headset has chosen one; nil without another.
-    func rival(of address: BluetoothAddress, at now: Instant) -> Rival? {
+    ///
+    /// - Parameter candidates: the headsets that the level chose from; the others rank behind them.
+    func rival(of address: BluetoothAddress, among candidates: Candidates, at now: Instant) -> Rival? {
         guard let found = index(of: address) else { return nil }
         let carrying = configuration.newHeadset == .stay ? carryingHeadset : nil
+        let first = candidates == .all ? .automatic : candidates
         var best: Int?
         for index in headsets.indices where index != found && mode(of: headsets[index]) != nil {
-            if let best, !ranks(index, before: best, carrying: carrying) { continue }
+            if let best {
+                let isFirst = isOne(headsets[index], of: first)
+                let isBetter =
+                    isFirst == isOne(headsets[best], of: first)
+                    ? ranks(index, before: best, carrying: carrying) : isFirst
+                if !isBetter { continue }
+            }
             best = index
         }
         guard let best else { return nil }
+        guard isOne(headsets[best], of: candidates) else {
+            return Rival(address: headsets[best].address, reason: .outranked(by: .category))
+        }
         var (isBefore, advantage) = compare(max(best, found), with: min(best, found), carrying: carrying)
         if best < found { isBefore.toggle() }
+        // The last resort comes after every headset that is used automatically.
+        if isOne(headsets[best], of: first), !isOne(headsets[found], of: first) { isBefore = true }
         let other = headsets[best]
         if isBefore, let obstacle = obstacle(for: other, Situation(foreground: foregroundCalls, now: now)) {
             return Rival(address: other.address, reason: .kept(obstacle))
