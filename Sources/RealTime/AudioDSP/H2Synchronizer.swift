@@ -8,8 +8,10 @@ import CBTCall
 ///
 /// - Damaged bytes fill the place of the lost ones: a header within them is ignored, as is its number.
 /// - Either the header or the syncword may be wrong. The decoder judges the rest.
-/// - If both are wrong, or a complete header appears within a codec frame, bytes were lost or inserted. A header that began
-///   in the last bytes of the previous codec frame is found as well; otherwise the search continues byte by byte.
+/// - If both are wrong, bytes were lost or inserted. A header that began in the last bytes of the previous codec frame is
+///   found as well; otherwise the search continues byte by byte.
+/// - Sound can look like a complete header within a codec frame. The place after that frame decides: if the next header is
+///   there, it was sound; if not, bytes were lost, and the inner header begins the next codec frame.
 ///
 /// LC3 has no syncword, so a header is only two bytes, which other bytes can imitate: a search accepts one only if the next
 /// follows in its place, and in step a header may have one wrong bit.
@@ -26,6 +28,8 @@ package struct H2Synchronizer: ~Copyable {
     private static var headerBytes: Int { @_noLocks get { 2 } }
     /// Header, syncword and the two bytes after it, which mSBC keeps zero.
     private static var patternBytes: Int { @_noLocks get { 5 } }
+    /// Bytes from the header to the end of the data that the checksum of mSBC covers.
+    private static var checkedBytes: Int { @_noLocks get { 10 } }
     /// Longest part of a pattern that can end a codec frame.
     private static var tailBytes: Int { @_noLocks get { patternBytes &- 1 } }
     /// Number of consecutive equal numbers after which a headset counts as not numbering its frames.
@@ -50,6 +54,8 @@ package struct H2Synchronizer: ~Copyable {
     /// Damaged bytes of the buffer lie from the first of these indices to before the second; 0 for none.
     private var damagedStart = 0
     private var damagedEnd = 0
+    /// Start of the first pattern within the codec frame; 0 for none.
+    private var innerStart = 0
 
     /// A codec frame is complete; true until the next `consume`.
     package private(set) var hasFrame = false
@@ -76,7 +82,7 @@ package struct H2Synchronizer: ~Copyable {
     /// - Parameter hasSyncword: true for mSBC, false for LC3.
     package init(hasSyncword: Bool = true) {
         self.hasSyncword = hasSyncword
-        let count = Self.tailBytes + Self.frameBytes + Self.headerBytes
+        let count = Self.tailBytes + Self.frameBytes + Self.patternBytes
         storage = UnsafeMutablePointer<UInt8>.allocate(capacity: count)
         storage.initialize(repeating: 0, count: count)
         buffer = storage + Self.tailBytes
@@ -110,7 +116,7 @@ package struct H2Synchronizer: ~Copyable {
                 damagedEnd = fill
             }
             if hasSyncword { look() } else { lookForHeader() }
-            if fill == Self.frameBytes && (hasSyncword || isInStep) || fill > Self.frameBytes &+ 1 {
+            if isComplete() {
                 complete()
                 return taken
             }
@@ -127,6 +133,13 @@ package struct H2Synchronizer: ~Copyable {
         return true
     }
 
+    /// Whether the buffer holds a codec frame and all bytes that decide whether it is one.
+    @_noLocks
+    private func isComplete() -> Bool {
+        if hasSyncword { return fill >= Self.frameBytes && innerStart == 0 || fill == Self.frameBytes &+ Self.patternBytes }
+        return fill == Self.frameBytes && isInStep || fill > Self.frameBytes &+ 1
+    }
+
     /// Resets everything but the counters, as for a new link.
     @_noLocks
     package mutating func reset() {
@@ -137,6 +150,7 @@ package struct H2Synchronizer: ~Copyable {
         zeroPaddings = 0
         damagedStart = 0
         damagedEnd = 0
+        innerStart = 0
         hasFrame = false
         skippedBeforeFrame = 0
         framesMissedBefore = 0
@@ -147,7 +161,7 @@ package struct H2Synchronizer: ~Copyable {
     private mutating func begin() {
         btcall_move(storage, buffer + (Self.frameBytes &- Self.tailBytes), Self.tailBytes)
         hasFrame = false
-        // With LC3 the next header may already be here, to confirm the last one.
+        // The next header may already be here, to confirm the last one.
         fill &-= Self.frameBytes
         dropDamaged(Self.frameBytes)
         btcall_move(buffer, buffer + Self.frameBytes, fill)
@@ -159,18 +173,61 @@ package struct H2Synchronizer: ~Copyable {
     @_noLocks
     private mutating func look() {
         if fill > Self.patternBytes {
+            let start = fill &- Self.patternBytes
             // Controllers replace a lost packet by a copy of an older one.
-            if damagedEnd <= fill &- Self.patternBytes, patternEnds(at: buffer + fill) {
-                skip(fill &- Self.patternBytes)
-                noteHeader()
+            if innerStart == 0, start < Self.frameBytes, damagedEnd <= start, patternEnds(at: buffer + fill) {
+                innerStart = start
             }
+            if fill == Self.frameBytes &+ Self.patternBytes, isFrameWithin() { moveToFrameWithin() }
         } else if isInStep {
             if fill < Self.patternBytes { return }
-            if isInPlace() { noteHeader() } else { loseStep() }
+            if isInPlace(at: 0) { noteHeader() } else { loseStep() }
         } else {
             while fill > 0 && !isPrefix() { skip(1) }
             if fill == Self.patternBytes { noteHeader() }
         }
+    }
+
+    /// Whether the codec frame begins with the inner pattern, not at the beginning of the buffer.
+    @_noLocks
+    private func isFrameWithin() -> Bool {
+        if innerStart == 0 { return false }
+        if !isInPlace(at: Self.frameBytes) { return true }
+        // A search may have started at the wrong one of two patterns that both repeat.
+        return !isInStep && !isChecksumRight(at: 0) && isChecksumRight(at: innerStart)
+    }
+
+    @_noLocks
+    private mutating func moveToFrameWithin() {
+        skip(innerStart)
+        noteHeader()
+        var start = 1
+        while innerStart == 0 && start <= fill &- Self.patternBytes {
+            if damagedEnd <= start, patternEnds(at: buffer + (start &+ Self.patternBytes)) { innerStart = start }
+            start &+= 1
+        }
+    }
+
+    /// Whether the checksum is right for an mSBC frame whose header is at `start`: CRC-8 with polynomial 0x1D from 0x0F, over the reserved
+    /// bytes and the scale factors (A2DP 1.4, appendix B, §12.6.1.1).
+    @_noLocks
+    private func isChecksumRight(at start: Int) -> Bool {
+        if fill < start &+ Self.checkedBytes { return false }
+        let header = buffer + (start &+ Self.headerBytes)
+        var sum: UInt8 = 0x0F
+        var index = 1
+        while index < 8 {
+            if index != 3 {
+                sum ^= header[index]
+                var bit = 0
+                while bit < 8 {
+                    sum = sum & 0x80 != 0 ? (sum << 1) ^ 0x1D : sum << 1
+                    bit &+= 1
+                }
+            }
+            index &+= 1
+        }
+        return sum == header[3]
     }
 
     /// Handles one more byte in the buffer without a syncword.
@@ -215,13 +272,14 @@ package struct H2Synchronizer: ~Copyable {
             || (wrong ^ 0xC8).nonzeroBitCount == 1 || (wrong ^ 0xF8).nonzeroBitCount == 1
     }
 
-    /// Whether the buffer can begin a codec frame, as far as is known.
+    /// Whether a codec frame can begin at `start`, as far as is known.
     @_noLocks
-    private func isInPlace() -> Bool {
-        if damagedEnd > 0 { return true }
-        if buffer[0] == 0x01 && Self.sequence(of: buffer[1]) >= 0 { return true }
+    private func isInPlace(at start: Int) -> Bool {
+        if damagedEnd > start { return true }
+        let header = buffer + start
+        if header[0] == 0x01 && Self.sequence(of: header[1]) >= 0 { return true }
         // A headset may use the reserved bytes, but then its headers must be correct.
-        return buffer[2] == 0xAD && buffer[3] == 0 && buffer[4] == 0
+        return header[2] == 0xAD && header[3] == 0 && header[4] == 0
     }
 
     @_noLocks
@@ -252,6 +310,7 @@ package struct H2Synchronizer: ~Copyable {
     private mutating func complete() {
         hasFrame = true
         isInStep = true
+        innerStart = 0
         frameIsDamaged = damagedEnd > 0 && damagedStart < Self.frameBytes || hasSyncword && !isWhole()
         if damagedEnd == 0 { notePadding() }
         framesMissedBefore = 0
@@ -279,9 +338,8 @@ package struct H2Synchronizer: ~Copyable {
     @_noLocks
     private func isWhole() -> Bool {
         let end = buffer + Self.frameBytes
-        // A bit error there costs the codec frame, too: missing bytes are far more frequent, and often leave a byte with one
-        // bit.
-        if zeroPaddings == Self.trustedPaddings && end[-1] != 0 { return false }
+        // Any other value is a bit error in the padding, which costs nothing.
+        if zeroPaddings == Self.trustedPaddings && end[-1] == 0x01 { return false }
         if end[-2] == 0x01 && Self.sequence(of: end[-1]) >= 0 { return false }
         if end[-3] == 0x01 && Self.sequence(of: end[-2]) >= 0 && end[-1] == 0xAD { return false }
         if end[-4] != 0x01 || Self.sequence(of: end[-3]) < 0 { return true }
@@ -307,6 +365,7 @@ package struct H2Synchronizer: ~Copyable {
         bytesSkipped &+= count
         skippedBeforeFrame &+= count
         fill &-= count
+        innerStart = innerStart > count ? innerStart &- count : 0
         dropDamaged(count)
         btcall_move(buffer, buffer + count, fill)
     }

@@ -86,6 +86,53 @@ struct H2SynchronizerTests {
         }
     }
 
+    /// A codec frame in which sound looks like a header, with syncword and reserved bytes, from byte `at` on.
+    private func imitated(_ frame: [UInt8], number: UInt8, at: Int) -> [UInt8] {
+        var frame = frame
+        frame.replaceSubrange(at..<at + 5, with: [0x01, number, 0xAD, 0, 0])
+        return frame
+    }
+
+    @Test func `sound that looks like a header does not put a receiver out of step`() {
+        for at in 6...54 {
+            for number in H2Stream.numbers {
+                var frames = coded
+                frames[6] = imitated(coded[6], number: number, at: at)
+                var synchronizer = H2Synchronizer()
+                let found = H2Stream.frames(in: frames.flatMap { $0 }, sizes: [60], synchronizer: &synchronizer)
+                #expect(found == frames.map { Array($0[2..<59]) }, "at \(at)")
+                #expect(synchronizer.resyncs == 0 && synchronizer.bytesSkipped == 0 && synchronizer.sequenceGaps == 0)
+            }
+        }
+    }
+
+    /// Behind the scale factors, so that the checksum stays right.
+    @Test(arguments: [12, 20, 30, 47, 54])
+    func `a receiver finds the codec frames although every one of them imitates a header`(at: Int) {
+        let frames = coded.indices.map { imitated(coded[$0], number: H2Stream.numbers[$0 % 4], at: at) }
+        let bodies = frames.map { Array($0[2..<59]) }
+        let bytes = frames.flatMap { $0 }
+        for start in 0..<60 {
+            for size in [24, 60] {
+                var synchronizer = H2Synchronizer()
+                let found = H2Stream.frames(in: Array(bytes[start...]), sizes: [size], synchronizer: &synchronizer)
+                // The last one waits for the header behind it.
+                #expect(found.suffix(20) == bodies.dropLast().suffix(20), "from \(start)")
+            }
+        }
+    }
+
+    @Test func `only the beginning of a header in place of the padding makes a codec frame bad`() {
+        for padding in UInt8.min...UInt8.max {
+            var frames = coded
+            frames[8][59] = padding
+            var synchronizer = H2Synchronizer()
+            let found = feed(frames.map { ($0, false) }, to: &synchronizer)
+            #expect(found.map(\.body) == bodies)
+            #expect(found.indices.filter { found[$0].isDamaged } == (padding == 0x01 ? [8] : []), "\(padding)")
+        }
+    }
+
     @Test func `a partly damaged codec frame is marked`() {
         var synchronizer = H2Synchronizer()
         let bytes = coded[0] + coded[1] + coded[2]
