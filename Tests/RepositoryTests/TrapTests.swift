@@ -60,7 +60,9 @@ import Testing
         Bounded("Programs/BTCallCommand/Setup/SoundCheck.swift", "Int16(value * 32767)", "a sine of ours, far below 1"),
         Bounded("Daemon/HeadsetControl/Devices/PCMMixer.swift", "microphoneVolume * 100", "0…1, as it is accepted"),
         Bounded("Client/CallExchange/FarEnd.swift", "Int16(8192 * sin(", "a sine of ours, a quarter of full scale"),
-        Bounded("Daemon/HeadsetControl/VolumesAndBattery/BoardBattery.swift", "Int($0.rounded())", "0…100, in the same line"),
+        Bounded(
+            "Daemon/HeadsetControl/VolumesAndBattery/BoardBattery.swift", "Int($0.rounded())", "0…100, in the same line"
+        ),
     ]
 
     @Test func `A number with a fraction becomes an integer only where it is known to be one`() throws {

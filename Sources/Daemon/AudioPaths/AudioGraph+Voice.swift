@@ -19,7 +19,9 @@ extension AudioGraph {
     package func setVoiceProcessing(
         _ kind: VoiceProcessingKind, _ stages: VoiceStages, report: @escaping @ControlPlane (String?) -> Void
     ) {
-        requestedVoiceProcessing = VoiceProcessingRequest(kind: kind, stages: stages) { error in report(error.map { "\($0)" }) }
+        requestedVoiceProcessing = VoiceProcessingRequest(kind: kind, stages: stages) { error in
+            report(error.map { "\($0)" })
+        }
         if !terminals.isEmpty { startRequestedVoiceProcessing() }
     }
 

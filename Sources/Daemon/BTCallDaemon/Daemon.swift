@@ -129,7 +129,8 @@ package final class Daemon {
         keeper = PreferenceKeeper(
             store: store, kept: kept, writer: writer, settings: settings, router: router, audio: audioParts,
             problems: problems, logger: logger)
-        lifecycle = DaemonLifecycle(settings: settings, calls: callParts.directory, headsets: headsetParts, logger: logger)
+        lifecycle = DaemonLifecycle(
+            settings: settings, calls: callParts.directory, headsets: headsetParts, logger: logger)
         let devices = DeviceList(
             cards: configuration.localDevices, router: router, headsets: headsetParts, board: board,
             graph: audioParts.graph, problems: problems)

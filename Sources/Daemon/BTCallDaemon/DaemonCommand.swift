@@ -210,7 +210,8 @@ package enum DaemonCommand {
             environment.radioLinkEnds = RadioLinkMonitor()
             do throws(DaemonError) {
                 let daemon = try Daemon(
-                    configuration: configuration, bus: bus, registry: registry, environment: environment, logger: logger)
+                    configuration: configuration, bus: bus, registry: registry, environment: environment, logger: logger
+                )
                 if !daemon.settings.configuration.namesProgram { giveUpPrograms(logger) }
                 try run(daemon, logger)
             } catch {

@@ -111,7 +111,8 @@ package final class CallTaps {
             case .callOver: throw APIError(.noSuchCall, "the call ended before somebody allowed to record it")
             case .denied: throw denied(call, busName, "recording the call was not allowed")
             case .unanswered:
-                throw denied(call, busName, "nobody allowed to record the call within \(consentTimeout): see AllowRecording")
+                throw denied(
+                    call, busName, "nobody allowed to record the call within \(consentTimeout): see AllowRecording")
             }
         }
         return try attach(call, options, busName)

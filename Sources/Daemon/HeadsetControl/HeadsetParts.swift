@@ -86,13 +86,16 @@ package final class HeadsetParts {
         peace = MediaPeace(
             players: players,
             command: MediaCommand(
-                configuration.mediaCommand, limit: configuration.timeouts.mediaCommand, problems: problems, logger: logger),
+                configuration.mediaCommand, limit: configuration.timeouts.mediaCommand, problems: problems,
+                logger: logger),
             music: music, calls: calls.directory, admission: admission, router: router,
-            delay: configuration.routing.mediaRestore, foreignStreamTimeout: configuration.timeouts.foreignMusic, logger: logger)
+            delay: configuration.routing.mediaRestore, foreignStreamTimeout: configuration.timeouts.foreignMusic,
+            logger: logger)
         directory = HeadsetDirectory(
             registry: registry, calls: calls.directory, graph: audio.graph, admission: admission,
             opener: environment.opener, configuration: gateway,
-            codecMemories: Self.codecMemories(configuration, writer, logger), quirks: quirks, volumesAndBattery: volumesAndBattery,
+            codecMemories: Self.codecMemories(configuration, writer, logger), quirks: quirks,
+            volumesAndBattery: volumesAndBattery,
             music: peace, media: { music.description(of: $0) }, logger: logger)
         directory.servesA2DP = configuration.a2dp
         profiles = VoiceProfiles(

@@ -68,7 +68,9 @@ package enum CommandWords {
     }
 
     /// Removes the common options at an index, and returns them.
-    private static func extractOptions(from words: inout [String], before index: Int, isInner: Bool = true) -> [String] {
+    private static func extractOptions(
+        from words: inout [String], before index: Int, isInner: Bool = true
+    ) -> [String] {
         var options: [String] = []
         while isInner, words.indices.contains(index) {
             let word = words[index]

@@ -69,7 +69,8 @@ final class BaresipProvider: BTCall.CallProvider {
     func run() async {
         if !settings.control.isLoopback {
             logger.warning(
-                "baresip at \(settings.control) is on another machine: anybody on the network path can observe and end its calls")
+                "baresip at \(settings.control) is on another machine: anybody on the network path can observe and end its calls"
+            )
         }
         for await state in await bridge.states() {
             let isActive = state == .active

@@ -116,7 +116,8 @@ extension VoiceLink {
             return finish([.carry])
         case .abandoned(let setUp, let sequel):
             return finish([.discard, .startPause] + ended(setUp, sequel, at: now))
-        case .closed, .waiting, .agreeing, .queued, .blocked, .awaitingFirstPacket, .open, .closing, .gracePeriod, .over:
+        case .closed, .waiting, .agreeing, .queued, .blocked, .awaitingFirstPacket, .open, .closing, .gracePeriod,
+            .over:
             return finish([.discard, .fault("an unexpected link")])
         }
     }
@@ -133,7 +134,8 @@ extension VoiceLink {
             return finish([.note(.refused)] + freeController() + fail(setUp, failure))
         case .abandoned(let setUp, let sequel):
             return finish([.note(.refused)] + ended(setUp, sequel, at: now))
-        case .closed, .waiting, .agreeing, .queued, .blocked, .awaitingFirstPacket, .open, .closing, .gracePeriod, .over:
+        case .closed, .waiting, .agreeing, .queued, .blocked, .awaitingFirstPacket, .open, .closing, .gracePeriod,
+            .over:
             return finish([.fault("an unexpected failure to open")])
         }
     }
@@ -173,7 +175,8 @@ extension VoiceLink {
             return finish([.gateway(.closed), .report(.closed(end))])
         case .closing(let sequel): return finish([.gateway(.closed)] + follow(sequel, at: now))
         // The end of an earlier link.
-        case .closed, .waiting, .agreeing, .queued, .opening, .blocked, .abandoned, .gracePeriod, .over: return finish([])
+        case .closed, .waiting, .agreeing, .queued, .opening, .blocked, .abandoned, .gracePeriod, .over:
+            return finish([])
         }
     }
 

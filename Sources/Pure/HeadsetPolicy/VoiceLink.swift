@@ -246,7 +246,8 @@ package struct VoiceLink: Sendable {
         hint: VoiceCodec?, attempt: Int, limit: Duration, at now: Instant
     ) -> [Action] {
         let request = Request(
-            hint: hint, attempt: attempt, limit: limit, deadline: now.advanced(by: limit).advanced(by: Self.requestMargin))
+            hint: hint, attempt: attempt, limit: limit,
+            deadline: now.advanced(by: limit).advanced(by: Self.requestMargin))
         self.limit = limit
         switch state {
         case .closed: return finish(start(request, at: now))

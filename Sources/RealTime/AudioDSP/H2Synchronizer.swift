@@ -136,7 +136,9 @@ package struct H2Synchronizer: ~Copyable {
     /// Whether the buffer holds a codec frame and all bytes that decide whether it is one.
     @_noLocks
     private func isComplete() -> Bool {
-        if hasSyncword { return fill >= Self.frameBytes && innerStart == 0 || fill == Self.frameBytes &+ Self.patternBytes }
+        if hasSyncword {
+            return fill >= Self.frameBytes && innerStart == 0 || fill == Self.frameBytes &+ Self.patternBytes
+        }
         return fill == Self.frameBytes && isInStep || fill > Self.frameBytes &+ 1
     }
 

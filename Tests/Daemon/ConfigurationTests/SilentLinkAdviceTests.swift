@@ -33,7 +33,8 @@ import Testing
     }
 
     @Test func `a controller with audio on other links, or already configured, is not blamed`() {
-        #expect(advice(15, isHeard: true).hasPrefix("links through hci0 were heard before, so the cause is this headset"))
+        #expect(
+            advice(15, isHeard: true).hasPrefix("links through hci0 were heard before, so the cause is this headset"))
         #expect(advice(15, .host, isRouted: true).contains("as configured, so the cause is this headset"))
     }
 }

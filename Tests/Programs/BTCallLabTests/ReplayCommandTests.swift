@@ -65,8 +65,7 @@ import Testing
                 "btcall-lab: standard input: A3 step 2: unknown event 'call.outgoin'; accepted: api."))
     }
 
-    @Test func `An invalid scenario is refused with file, id, step and words, and nothing is run`() throws
-    {
+    @Test func `An invalid scenario is refused with file, id, step and words, and nothing is run`() throws {
         let refused = try replay(["0.json", "1.json"], file(Self.holds), file(Self.wrong), capturing: .errors)
         #expect(
             refused.text.hasPrefix(

@@ -266,7 +266,9 @@ import Testing
         _ = player.removeActions()
         player.pass(BaresipFollower.answerTimeout)
         #expect(
-            player.removeActions() == [.note(.stranger("it does not answer within \(BaresipFollower.answerTimeout)")), .disconnect])
+            player.removeActions() == [
+                .note(.stranger("it does not answer within \(BaresipFollower.answerTimeout)")), .disconnect,
+            ])
     }
 
     @Test func `a connection that is taken away repeatedly is retried at growing intervals`() {

@@ -32,7 +32,8 @@ final class BusName {
                 ? "run it as user btcall or root; /usr/share/dbus-1/system.d/org.btcall.conf allows it to them: install btcall again where it is missing"
                 : "stop the other daemon; btcalld retries every \(pause)"
             problems.begin(
-                "name", what: "the bus does not give btcalld the name \(BTCallName.bus): \(error.message)", remedy: remedy)
+                "name", what: "the bus does not give btcalld the name \(BTCallName.bus): \(error.message)",
+                remedy: remedy)
             retry = ControlLoop.shared.schedule(after: pause) { [weak self] in
                 Task { @ControlPlane in await self?.acquire() }
             }

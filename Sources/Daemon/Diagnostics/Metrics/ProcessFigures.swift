@@ -54,7 +54,8 @@ package struct ProcessFigures: Equatable, Sendable {
         text.add(openDescriptors)
         text.begin("process_cpu_seconds", .counter, unit: "seconds", "Processor time of all threads.")
         text.add(processorTime)
-        text.begin("process_start_time_seconds", .gauge, unit: "seconds", "Start time of the daemon, in seconds since 1970.")
+        text.begin(
+            "process_start_time_seconds", .gauge, unit: "seconds", "Start time of the daemon, in seconds since 1970.")
         text.add(Double(began.milliseconds) / 1000)
     }
 }

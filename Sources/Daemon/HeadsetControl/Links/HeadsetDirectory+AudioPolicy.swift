@@ -27,7 +27,8 @@ extension HeadsetDirectory {
     package func audioPolicy(of session: HeadsetSession) -> [String: String] {
         guard let policy = session.audioPolicy else { return [:] }
         return [
-            HeadsetDescription.callsPolicy: "\(policy.calls)", HeadsetDescription.activationPolicy: "\(policy.activation)",
+            HeadsetDescription.callsPolicy: "\(policy.calls)",
+            HeadsetDescription.activationPolicy: "\(policy.activation)",
             HeadsetDescription.inbandRingPolicy: "\(policy.inbandRing)",
         ]
     }

@@ -49,7 +49,8 @@ package final class MediaPeace: MakingRoom {
     ///   - foreignStreamTimeout: how long to wait for a foreign stream to end.
     package init(
         players: MusicPlayers, command: MediaCommand, music: MusicControl, calls: CallDirectory,
-        admission: LinkAdmission, router: any RouteDeciding, delay: Duration, foreignStreamTimeout: Duration, logger: Logger
+        admission: LinkAdmission, router: any RouteDeciding, delay: Duration, foreignStreamTimeout: Duration,
+        logger: Logger
     ) {
         isPlaying = { [weak music] address in music?.isPlaying(address) ?? false }
         ownMusic = music.links

@@ -109,7 +109,9 @@ extension AudioGateway {
         switch word.uppercased() {
         case SinkAudioPolicy.word where configuration.takesAudioPolicy:
             let preferences = try parameters.numbers(limit: 3).map(SinkAudioPolicy.Preference.init(rawValue:))
-            guard preferences.count == 3, let calls = preferences[0], let activation = preferences[1], let ring = preferences[2] else {
+            guard preferences.count == 3, let calls = preferences[0], let activation = preferences[1],
+                let ring = preferences[2]
+            else {
                 throw .malformed
             }
             allowsInbandRing = ring != .notAllowed

@@ -14,7 +14,8 @@ final class SandboxHeadset {
     private(set) var state = SandboxState.Power.off
 
     init(
-        _ address: BluetoothAddress, name: String, codecs: [VoiceCodec], bluez: FakeBlueZ, simulation: SimulatedEnvironment
+        _ address: BluetoothAddress, name: String, codecs: [VoiceCodec], bluez: FakeBlueZ,
+        simulation: SimulatedEnvironment
     ) {
         self.address = address
         self.name = name

@@ -52,7 +52,9 @@ final class Telephone: CallProvider {
         set { state.withLock { $0.manner = newValue } }
     }
 
-    func performStart(_ call: Call.ID, number: String) async throws(ProviderRefusal) { try await perform(.start(number)) }
+    func performStart(_ call: Call.ID, number: String) async throws(ProviderRefusal) {
+        try await perform(.start(number))
+    }
     func performAnswer(_ call: Call.ID) async throws(ProviderRefusal) { try await perform(.answer(call)) }
     func performEnd(_ call: Call.ID, reason: String) async throws(ProviderRefusal) {
         try await perform(.end(call, reason))
