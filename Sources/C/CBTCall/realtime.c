@@ -26,7 +26,7 @@
 #endif
 
 /// The control message with the controller's verdict on a packet (the kernel's include/net/bluetooth/bluetooth.h).
-enum { SOL_BLUETOOTH = 274, BT_SCM_PKT_STATUS = 3 };
+enum { BT_SCM_PKT_STATUS = 3 };
 
 enum { STACK_BYTES = 256 * 1024, TOUCHED_STACK_BYTES = 96 * 1024 };
 

@@ -12,7 +12,6 @@
 #define BTPROTO_SCO 2
 
 #define SOL_SCO 17
-#define SOL_BLUETOOTH 274
 
 /// Level SOL_BLUETOOTH, uint32_t: nonzero lets the listener decide when an incoming connection is accepted.
 #define BT_DEFER_SETUP 7
