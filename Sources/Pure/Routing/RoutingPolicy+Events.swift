@@ -188,7 +188,7 @@ extension RoutingPolicy {
     }
 
     private mutating func answer(_ call: String, via: AnsweredVia?, at now: Instant) -> RouteChangeReason? {
-        guard activate(call) else { return nil }
+        guard activate(call, from: [.ringing, .dialing]) else { return nil }
         guard started else { return .callStarted }
         switch via {
         case .headset(let address):
@@ -205,7 +205,7 @@ extension RoutingPolicy {
     }
 
     private mutating func resumeCall(_ call: String) -> RouteChangeReason? {
-        activate(call) ? .callStarted : nil
+        activate(call, from: [.held]) ? .callStarted : nil
     }
 
     /// Holds a call in any state: a provider may hold one before it reports the answer.
@@ -217,9 +217,9 @@ extension RoutingPolicy {
         return .callHeld
     }
 
-    /// Makes a call active and holds the other active calls; false for one that is active or unknown.
-    private mutating func activate(_ call: String) -> Bool {
-        guard let index = calls.firstIndex(where: { $0.identifier == call }), calls[index].state != .active else {
+    /// Makes a call in one of these states active and holds the other active calls; false for any other.
+    private mutating func activate(_ call: String, from states: [RoutingCall.State]) -> Bool {
+        guard let index = calls.firstIndex(where: { $0.identifier == call }), states.contains(calls[index].state) else {
             return false
         }
         for other in calls.indices where calls[other].state == .active { calls[other].state = .held }

@@ -105,8 +105,7 @@ final class InvariantChecker {
         case .callAnswered(let call, _): activate(call, from: [.ringing, .dialing])
         case .callResumed(let call): activate(call, from: [.held])
         case .callHeld(let call):
-            guard let index = calls.firstIndex(where: { $0.identifier == call }), calls[index].state == .active
-            else { return }
+            guard let index = calls.firstIndex(where: { $0.identifier == call }) else { return }
             calls[index].state = .held
         case .callEnded(let call):
             let hadCalls = !calls.isEmpty
