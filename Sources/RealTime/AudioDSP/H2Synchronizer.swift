@@ -10,8 +10,8 @@ import CBTCall
 /// - Either the header or the syncword may be wrong. The decoder judges the rest.
 /// - If both are wrong, bytes were lost or inserted. A header that began in the last bytes of the previous codec frame is
 ///   found as well; otherwise the search continues byte by byte.
-/// - Sound can look like a complete header within a codec frame. The place after that frame decides: if the next header is
-///   there, it was sound; if not, bytes were lost, and the inner header begins the next codec frame.
+/// - Sound can look like a complete header within a codec frame. The place after that frame decides: with the next header
+///   in it, it was sound; without it, bytes were lost, and the inner header begins the next codec frame.
 ///
 /// LC3 has no syncword, so a header is only two bytes, which other bytes can imitate: a search accepts one only if the next
 /// follows in its place, and in step a header may have one wrong bit.
@@ -136,10 +136,27 @@ package struct H2Synchronizer: ~Copyable {
     /// Whether the buffer holds a codec frame and all bytes that decide whether it is one.
     @_noLocks
     private func isComplete() -> Bool {
-        if hasSyncword {
-            return fill >= Self.frameBytes && innerStart == 0 || fill == Self.frameBytes &+ Self.patternBytes
+        if !hasSyncword { return fill == Self.frameBytes && isInStep || fill > Self.frameBytes &+ 1 }
+        if fill == Self.frameBytes &+ Self.patternBytes { return true }
+        return fill >= Self.frameBytes && innerStart == 0 && !isPaddingWrong
+    }
+
+    /// Whether a headset that always sends zero padding sent another value, which is not the beginning of a header.
+    private var isPaddingWrong: Bool {
+        @_noLocks get {
+            zeroPaddings == Self.trustedPaddings && damagedEnd == 0 && buffer[Self.frameBytes &- 1] != 0
+                && !endsInHeader(1)
         }
-        return fill == Self.frameBytes && isInStep || fill > Self.frameBytes &+ 1
+    }
+
+    /// Whether the codec frame ends in the beginning of a header with syncword, of at least `least` bytes.
+    @_noLocks
+    private func endsInHeader(_ least: Int) -> Bool {
+        let end = buffer + Self.frameBytes
+        if least == 1 && end[-1] == 0x01 { return true }
+        if end[-2] == 0x01 && Self.sequence(of: end[-1]) >= 0 { return true }
+        if end[-3] == 0x01 && Self.sequence(of: end[-2]) >= 0 && end[-1] == 0xAD { return true }
+        return end[-4] == 0x01 && Self.sequence(of: end[-3]) >= 0 && end[-2] == 0xAD && end[-1] == 0
     }
 
     /// Resets everything but the counters, as for a new link.
@@ -339,13 +356,10 @@ package struct H2Synchronizer: ~Copyable {
     /// are missing. The decoder would not notice, because the checksum covers the first bytes only.
     @_noLocks
     private func isWhole() -> Bool {
-        let end = buffer + Self.frameBytes
-        // Any other value is a bit error in the padding, which costs nothing.
-        if zeroPaddings == Self.trustedPaddings && end[-1] == 0x01 { return false }
-        if end[-2] == 0x01 && Self.sequence(of: end[-1]) >= 0 { return false }
-        if end[-3] == 0x01 && Self.sequence(of: end[-2]) >= 0 && end[-1] == 0xAD { return false }
-        if end[-4] != 0x01 || Self.sequence(of: end[-3]) < 0 { return true }
-        return end[-2] != 0xAD || end[-1] != 0
+        // Padding that a headset uses may look like the first byte of a header.
+        if endsInHeader(zeroPaddings == Self.trustedPaddings ? 1 : 2) { return false }
+        // With the next header in its place, any other value is a bit error in the padding, which costs nothing.
+        return !isPaddingWrong || fill > Self.frameBytes && isInPlace(at: Self.frameBytes)
     }
 
     @_noLocks
