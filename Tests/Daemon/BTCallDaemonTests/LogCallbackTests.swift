@@ -101,7 +101,7 @@ extension DaemonTests {
             #expect(daemon.errors == before)
             #expect(monitor?.errors == "")
             monitor = nil
-            try await eventually("the daemon has noticed it") { daemon.errors.contains("does not go to") }
+            try await eventually("the daemon has noticed it") { daemon.errors.contains("no longer goes to") }
             try await bridge.activate()
             try await eventually("standard error is back") { daemon.errors.hasSuffix("notice btcalld: active\n") }
             await bridge.close()
@@ -131,7 +131,7 @@ extension DaemonTests {
                 _ = send(last.descriptor, "hello", 5, 0)
                 shutdown(last.descriptor, Int32(SHUT_WR))
                 try await eventually("it has left") {
-                    box.log.containing("does not go to").count >= 2
+                    box.log.containing("no longer goes to").count >= 2
                 }
             }
         }

@@ -153,7 +153,7 @@ extension DaemonTests {
                 try await ears.hear(.indicator("call", 0))
                 try await eventually("the streams pace themselves") { streams.allSatisfy { !$0.ring.isEngaged } }
                 #expect(try await box.bridge.calls.list().isEmpty)
-                #expect(!box.log.containing("do not know").isEmpty)
+                #expect(!box.log.containing("cannot be notified").isEmpty)
                 // When one stops and restarts, the call is the same; when both do, it is a new one.
                 streams[0].client.send(BTCALL_PCM_STOP)
                 streams[0].client.send(BTCALL_PCM_START)

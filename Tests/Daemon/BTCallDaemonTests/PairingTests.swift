@@ -302,7 +302,7 @@ extension DaemonTests {
                     scene.box.daemon.headsets.description(of: Box.second)?.isConnected != true
                 }
                 #expect(await refused { try await scene.pairing.forget("\(Box.second)") } != nil)
-                #expect(scene.audit("\(Box.second) is forgotten, as :"))
+                #expect(scene.audit("\(Box.second) is forgotten, as requested by :"))
                 withExtendedLifetime(headset) {}
             }
         }

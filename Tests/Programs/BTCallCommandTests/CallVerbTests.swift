@@ -31,8 +31,7 @@ import Testing
         #expect(refused.status == 1)
         #expect(
             refused.errors == """
-                btcall: no registered provider can dial: start the telephony application; `btcall test-call --dialled` is \
-                one to try it with
+                btcall: no registered provider can dial: start the telephony application; try `btcall test-call --dialled`
 
                 """)
         #expect(daemon.requests == ["Place +49 30 1 by phone", "Place 110 by phone", "Place 1 by door"])

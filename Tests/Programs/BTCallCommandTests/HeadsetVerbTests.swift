@@ -70,7 +70,7 @@ import Testing
 
                 """)
         let unknown = try await CommandRun.btcall("headset", "show", "00:00:5E:00:53:99", bus: bus)
-        #expect(unknown.status == 1 && unknown.errors.contains("`btcall headset list` has those"))
+        #expect(unknown.status == 1 && unknown.errors.contains("is not known to btcalld: see `btcall headset list`"))
         daemon.router.devices = []
         #expect(
             try await CommandRun.btcall("headset", "list", bus: bus).output
