@@ -113,9 +113,14 @@ final class EventSource: StreamSource {
             }
             let waiting = held
             held = []
+            let listed = Set((calls ?? []).map(\.id))
             for event in waiting {
-                if case .callStateChanged(let id, _, _) = event, known.contains(id) { continue }
-                pass(event)
+                // The list is newer than what waited for it.
+                switch event {
+                case .callStateChanged(let id, _, _) where listed.contains(id): continue
+                case .incomingCall(let call) where listed.contains(call.id): continue
+                default: pass(event)
+                }
             }
             if let call, !known.contains(call) { cancel() }
         }
