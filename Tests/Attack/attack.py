@@ -43,7 +43,7 @@ class Result(unittest.TextTestResult):
 def play(names, again):
     """One round: (passed, failed, skipped).
 
-    - Parameter again: repeat a failed test once, by itself. Only a test that fails twice fails: on a machine that does other work
+    - Parameter again: repeat a failed test once, alone. Only a test that fails twice fails: on a machine that does other work
       at the same time a processor can stop for the length of a block. The repetition is named as not judged.
     """
     tests = chosen(names)
