@@ -10,7 +10,7 @@ struct NamedScenario: Sendable, CustomTestStringConvertible {
     var testDescription: String { "\(file) \(scenario.id): \(scenario.title)" }
 
     /// The files beside this test, in order.
-    private static let files: [URL] = {
+    static let files: [URL] = {
         let folder = Bundle.module.bundleURL.appending(path: "Scenarios")
         let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
         return files.filter { $0.pathExtension == "json" }.sorted { $0.path < $1.path }
