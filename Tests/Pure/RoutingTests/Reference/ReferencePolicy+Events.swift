@@ -50,7 +50,7 @@ extension ReferencePolicy {
         case .callOutgoing, .callIncoming, .callMedia, .callLocalMedia, .callAnswered, .callHeld, .callResumed,
             .callEnded:
             takeCall(event)
-        case .headsetDescribed, .headsetWish, .headsetConnected, .headsetDisconnected, .headsetForgotten,
+        case .headsetDescribed, .headsetPreference, .headsetConnected, .headsetDisconnected, .headsetForgotten,
             .headsetProfile, .adapterPowered:
             takePresence(event)
         case .linkOpened, .linkFailed, .linkClosed, .linkOpenedByHeadset, .linkSilent, .linkResumed, .codecChanged:
@@ -145,9 +145,9 @@ extension ReferencePolicy {
             calls[index].sends = audio.sends
             calls[index].hasVideo = video != MediaDirection.off
         case .callAnswered(let name, let via):
-            guard let index = calls.firstIndex(where: { $0.name == name }), calls[index].state != .active else {
-                return
-            }
+            guard let index = calls.firstIndex(where: { $0.name == name }),
+                [.ringing, .dialing].contains(calls[index].state)
+            else { return }
             activate(index)
             answer(via)
         case .callHeld(let name):
@@ -155,11 +155,7 @@ extension ReferencePolicy {
             calls[index].state = .held
         case .callResumed(let name):
             guard let index = calls.firstIndex(where: { $0.name == name }) else { return }
-            switch calls[index].state {
-            case .held: activate(index)
-            case .ringing, .dialing: leaveOpen("a call that was never answered or held is resumed")
-            case .active: break
-            }
+            if calls[index].state == .held { activate(index) }
         case .callEnded(let name): endCall(name)
         default: break
         }
