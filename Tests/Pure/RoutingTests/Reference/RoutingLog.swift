@@ -51,7 +51,10 @@ struct RoutingLog {
     private var start = RoutingObservation()
 
     mutating func note(_ observation: RoutingObservation, after event: RoutingEvent?, at time: Instant) {
-        guard time >= .zero else { return start = observation }
+        guard time >= .zero else {
+            start = observation
+            return
+        }
         if Self.isStep(event) {
             entries.append(Entry(time: time, isStep: true, observation: observation))
             return
