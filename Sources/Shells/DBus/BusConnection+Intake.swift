@@ -34,8 +34,6 @@ extension BusConnection {
     /// Calls started in one turn of the loop. A handler takes a few milliseconds at most, and delays a headset's command by
     /// that time.
     private static let callsPerTurn = 8
-    /// Of one program. While a program sends more than it may, only one: messages of others are behind its messages, and
-    /// reading comes before handling.
     private static let callsPerSenderAndTurn = 4
     /// Longest object path in bytes that an answer repeats.
     private static let longestPath = 1024
@@ -103,9 +101,7 @@ extension BusConnection {
     /// Starts the next calls; the following turns start the others.
     func runTurn() {
         guard !isTurnScheduled, !waitingCalls.isEmpty else { return }
-        let perSender = isFlooded ? 1 : Self.callsPerSenderAndTurn
-        isFlooded = false
-        for waiting in waitingCalls.takeTurn(Self.callsPerTurn, perSender: perSender) {
+        for waiting in waitingCalls.takeTurn(Self.callsPerTurn, perSender: Self.callsPerSenderAndTurn) {
             switch waiting {
             case .call(let call, let method, let message): begin(method, call, message)
             case .reply(let message): replyReceived(message)
@@ -120,7 +116,6 @@ extension BusConnection {
     }
 
     private func tooManyCalls(of sender: String) -> BusError {
-        isFlooded = true
         note("\(sender) sends calls faster than they are handled")
         return .limitsExceeded(
             "too many of your calls wait already; accepted: at most \(Self.waitingLimits.perSender): wait for replies")

@@ -55,8 +55,6 @@ package final class BusConnection {
     /// Waiting calls of other programs.
     var waitingCalls = FairQueue<WaitingMessage>(limits: BusConnection.waitingLimits)
     var isTurnScheduled = false
-    /// A call was refused since the last turn, because its program had too many waiting.
-    var isFlooded = false
     /// By the callers' unique names; idle callers are left out.
     var handlers: [String: RunningHandlers] = [:]
     /// Names whose owners' calls are handled before all others.
