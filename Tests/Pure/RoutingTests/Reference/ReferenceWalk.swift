@@ -98,7 +98,7 @@ extension ReferencePolicy {
 
     /// Usable headsets, the best first.
     ///
-    /// - Parameter others: watches and loudspeakers that are considered all the same.
+    /// - Parameter others: watches and loudspeakers that also count.
     func ranked(_ others: Set<BluetoothAddress> = []) -> [BluetoothAddress] {
         func place(_ address: BluetoothAddress) -> Int {
             configuration.headsetOrder.firstIndex(of: address) ?? .max
