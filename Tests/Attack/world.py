@@ -102,7 +102,7 @@ class Daemon:
             self.prepare()
 
     def hurry(self):
-        """The audio thread gets its priority from here where the daemon cannot take it by itself: in a container, or a class of
+        """Gives the audio thread its priority where the daemon may not take it: in a container, or a class of
         processes that the kernel lets only root leave."""
         for thread in os.listdir("/proc/%d/task" % self.process):
             with open("/proc/%d/task/%s/comm" % (self.process, thread)) as name:

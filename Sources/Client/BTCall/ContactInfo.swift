@@ -7,7 +7,7 @@ public protocol Contact: Sendable {
     /// The application's own identifier; empty when it has none.
     var contactId: String { get }
     var displayName: String { get }
-    /// Address of a picture; nil when there is none.
+    /// Address of a picture; nil without one.
     var avatarUrl: String? { get }
     var phoneNumber: String { get }
 }

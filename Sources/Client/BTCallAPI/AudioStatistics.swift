@@ -81,7 +81,7 @@ package struct AudioStatistics: Hashable, Sendable {
     package var terminals: [Terminal] = []
     package var calls: [Call] = []
     package var injections: [Injection] = []
-    /// The program that renders the audio itself; nil while there is none.
+    /// The program that renders the audio itself; nil without one.
     package var manual: Manual?
     package var taps: [Tap] = []
 

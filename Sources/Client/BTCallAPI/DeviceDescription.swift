@@ -31,7 +31,7 @@ package struct DeviceDescription: Hashable, Sendable {
     package var mode: String?
     /// Whether the device itself both plays and records.
     package var isDuplex = false
-    /// Sample rates in Hz of the currently possible voice path, best first; empty while there is none.
+    /// Sample rates in Hz of the currently possible voice path, best first; empty without one.
     package var rates: [Int] = []
     /// Whether the headset plays our ring tone.
     package var hasInbandRing = false

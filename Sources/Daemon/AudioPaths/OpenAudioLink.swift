@@ -8,7 +8,7 @@ package final class OpenAudioLink {
     package let codec: VoiceCodec
     /// Size of the first packets to expect, in bytes; the size of received packets takes precedence.
     package let packetBytesHint: Int
-    /// The controller's connection handle; nil if there is none.
+    /// The controller's connection handle; nil without one.
     package let handle: UInt16?
     private var release: (@ControlPlane () -> Void)?
 

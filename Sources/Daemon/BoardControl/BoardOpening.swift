@@ -27,7 +27,7 @@ package protocol BoardOpening: AnyObject {
     func watch(_ area: BoardArea) -> Bool
     /// Stops watching all areas.
     func stop()
-    /// Finds the jack of a PCM's card by its usual names; empty if there is none.
+    /// Finds the jack of a PCM's card by its usual names; empty without one.
     func findJack(ofPCM pcm: String) -> [JackPart]
     func openJack(_ part: JackPart, pcm: String) throws(BoardError) -> BoardContact<JackReading>
     /// The state is whether the handset is lifted.

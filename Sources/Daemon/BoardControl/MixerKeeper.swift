@@ -42,7 +42,7 @@ package final class MixerKeeper {
         self.logger = logger
     }
 
-    /// Remark for `btcall why`; nil if there is none.
+    /// Remark for `btcall why`; nil without one.
     package var note: String? {
         guard let control, let expected, let taken else { return nil }
         return

@@ -53,7 +53,7 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Express
 // MARK: Access
 
 extension JSON {
-    /// First member of that name; nil if there is none or this is not an object.
+    /// First member of that name; nil without one or this is not an object.
     package subscript(_ name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members[name]

@@ -168,7 +168,7 @@ package enum Standing: Hashable, Sendable {
         }
     }
 
-    /// Progress of the link's set-up; nil when there is none.
+    /// Progress of the link's set-up; nil without one.
     package var progress: String? {
         switch self {
         case .opening(let attempt, let attempts, let elapsed, let timeout):

@@ -48,7 +48,7 @@ extension RoutingPolicy {
         }
     }
 
-    /// Next time at which some headset's state may change without an event; nil if there is none.
+    /// Next time at which some headset's state may change without an event; nil without one.
     package func nextStateChange(after now: Instant) -> Instant? {
         var earliest: Instant?
         func consider(_ instant: Instant?) {

@@ -28,7 +28,7 @@ extension RoutingPolicy {
         return nil
     }
 
-    /// The earliest instant after `now` at which facts or eligibility change without an event; nil if there is none.
+    /// The earliest instant after `now` at which facts or eligibility change without an event; nil without one.
     func nextDeadline(after now: Instant) -> Instant? {
         var earliest: Instant?
         func consider(_ instant: Instant?) {

@@ -17,7 +17,7 @@ enum VoicedPeriod {
     /// Inaudible audio has no period.
     private static var inaudible: Int { @_noLocks get { 60 } }
 
-    /// Returns the shift at which `samples` are most similar to themselves; 0 if there is none.
+    /// Returns the shift at which `samples` are most similar to themselves; 0 without one.
     ///
     /// - Parameters:
     ///   - samples: `framesNeeded` of them.

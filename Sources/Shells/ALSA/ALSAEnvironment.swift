@@ -11,7 +11,7 @@ package enum ALSAEnvironment {
         _ = snd_lib_error_set_handler(OpaquePointer(btcall_alsa_message_handler()))
     }
 
-    /// alsa-lib's message about the latest failure on this thread, for the log; nil if there is none.
+    /// alsa-lib's message about the latest failure on this thread, for the log; nil without one.
     package static func takeMessage() -> String? {
         let message = String(cString: btcall_alsa_last_message())
         return message.isEmpty ? nil : message

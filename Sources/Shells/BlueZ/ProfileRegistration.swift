@@ -100,7 +100,7 @@ package final class ProfileRegistration {
 
     /// Ends the pending work of the present phase.
     ///
-    /// - Returns: the owner of `org.bluez` that may know our profile; empty if there is none, nil when stopped.
+    /// - Returns: the owner of `org.bluez` that may know our profile; empty without one, nil when stopped.
     @discardableResult
     private func leavePhase() -> String? {
         switch phase {

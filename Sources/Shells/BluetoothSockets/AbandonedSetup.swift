@@ -32,7 +32,7 @@ final class AbandonedSetup {
         timer = nil
         source?.cancel()
         source = nil
-        // Ends a link that has come up meanwhile; fails if there is none.
+        // Ends a link that has come up meanwhile; fails without one.
         _ = shutdown(descriptor, Int32(SHUT_RDWR))
         _ = Glibc.close(descriptor)
     }

@@ -48,7 +48,7 @@ struct SocketHandle: ~Copyable, Sendable {
         guard Glibc.listen(descriptor, backlog) == 0 else { throw SystemError(call: "listen", code: errno) }
     }
 
-    /// The next waiting connection, non-blocking; nil if there is none.
+    /// The next waiting connection, non-blocking; nil without one.
     func accept() throws(SystemError) -> SocketHandle? {
         while true {
             let accepted = Glibc.accept(descriptor, nil, nil)
@@ -121,7 +121,7 @@ struct SocketHandle: ~Copyable, Sendable {
     /// kernel gives 0, or a number above those of the Core Specification (Vol 4 Part E §5.4.3).
     var isUp: Bool { connectionHandle != nil }
 
-    /// The controller's connection handle; nil while there is none.
+    /// The controller's connection handle; nil without one.
     var connectionHandle: UInt16? {
         var information = sco_conninfo()
         var length = socklen_t(MemoryLayout<sco_conninfo>.size)

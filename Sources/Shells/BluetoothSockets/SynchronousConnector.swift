@@ -49,7 +49,7 @@ package final class SynchronousConnector {
         return SynchronousConnection(socket, peer: peer, codec: codec, reportsPacketStatus: reportsPacketStatus)
     }
 
-    /// Ends the set-up in progress, which then throws `cancelled`; does nothing if there is none.
+    /// Ends the set-up in progress, which then throws `cancelled`; does nothing without one.
     package func cancel() {
         setup?.cancel()
     }

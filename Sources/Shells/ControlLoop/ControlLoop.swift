@@ -154,7 +154,7 @@ package final class ControlLoop: SerialExecutor, TaskExecutor, Sendable {
         while let timer = timers.popDue(at: now) { timer.fire() }
     }
 
-    /// Nanoseconds until the loop's next own work; negative if there is none.
+    /// Nanoseconds until the loop's next own work; negative without one.
     @ControlPlane
     private func timeout() -> Int64 {
         if !deferred.isEmpty { return 0 }

@@ -35,7 +35,7 @@ package final class BusConnection {
 
     let loop = ControlLoop.shared
     let log = Logger.ofLibrary("btcall.dbus")
-    /// libdbus' connection; nil while there is none.
+    /// libdbus' connection; nil without one.
     private(set) var handle: OpaquePointer?
     /// Counts connections: a reply goes only to the connection that its call came from.
     private(set) var generation = 0

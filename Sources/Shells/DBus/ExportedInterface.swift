@@ -139,7 +139,7 @@ package struct ExportedInterface: Sendable {
         return "    <\(kind) name=\"\(name)\">\n" + arguments.joined() + "    </\(kind)>\n"
     }
 
-    /// The mistake in the description; nil if there is none.
+    /// The mistake in the description; nil without one.
     var mistake: BusError? {
         do {
             try NameRule.interface.check(name)

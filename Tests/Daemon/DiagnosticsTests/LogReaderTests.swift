@@ -15,7 +15,7 @@ import Testing
         return (ends[0], ends[1])
     }
 
-    /// The next line in a socket; nil when there is none.
+    /// The next line in a socket; nil without one.
     private func line(from descriptor: Int32) -> LogLine? {
         var bytes = [UInt8](repeating: 0, count: LogLine.longestPacket)
         let count = bytes.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }

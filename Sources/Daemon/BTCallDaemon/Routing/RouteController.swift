@@ -134,7 +134,7 @@ package final class RouteController: RouteDeciding {
 
     private func close(_ route: Route) {
         if case .local(let kind) = route { graph.closePath(kind) }
-        // The route that replaces it is open already; there is none when the policy wants silence.
+        // The new route is open already; without one the policy wants silence.
         if policy.current == nil { graph.route(to: nil) }
     }
 

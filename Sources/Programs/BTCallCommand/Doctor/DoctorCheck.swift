@@ -36,7 +36,7 @@ struct DoctorCheck: Sendable {
     let finds: String
     /// Remedy, unless the evidence has a better one.
     let remedy: String
-    /// A command that does it or shows more; nil when there is none.
+    /// A command that does it or shows more; nil without one.
     let command: String?
     let examine: @Sendable (DoctorSystem) -> Outcome
 

@@ -96,7 +96,7 @@ struct DoctorSystem: Sendable {
     /// The last component of a symbolic link's target.
     func linkName(_ path: String) -> String? { link(path)?.split(separator: "/").last.map { String($0) } }
 
-    /// Owner and mode of a file; nil if there is none.
+    /// Owner and mode of a file; nil without one.
     func status(_ path: String) -> stat? {
         var status = stat()
         return stat(root + path, &status) == 0 ? status : nil
