@@ -313,8 +313,8 @@ package final class CallDirectory {
 /// The audio of calls: the audio graph, or nothing in a test of calls alone.
 @ControlPlane
 package protocol CallAudioExchange: AnyObject {
-    /// - Returns: the provider's end of the call's descriptor (one message is 10 ms in the provider's format); nil when
-    ///   there is none (failures are logged).
+    /// - Returns: the provider's end of the call's descriptor (one message is 10 ms in the provider's format); nil
+    ///   without one (failures are logged).
     func begin(_ record: CallRecord) -> PassedDescriptor?
     func end(_ record: CallRecord)
     /// The directions of the call's audio have changed.

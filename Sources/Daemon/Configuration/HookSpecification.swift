@@ -42,7 +42,7 @@ package struct HookSpecification: Hashable, Sendable {
             return .input(device: device, code)
         }
         guard let last = words.last, !last.isEmpty else { return nil }
-        // A name that looks like a code but is none is a typing mistake, not a device.
+        // An unknown name that looks like a code is a typing mistake, not a device.
         let looksLikeCode = ["KEY_", "SW_", "BTN_"].contains { last.hasPrefix($0) }
         guard words.count == 1 || !looksLikeCode else { return nil }
         return .input(device: String(text), .phone)

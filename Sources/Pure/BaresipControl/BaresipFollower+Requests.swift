@@ -108,7 +108,7 @@ extension BaresipFollower {
         }
     }
 
-    /// Makes an account the current one, if there are others.
+    /// Makes an account the current one if baresip has several.
     mutating func choose(_ account: String, _ actions: inout [Action]) {
         if accounts.count > 1 || !accounts.contains(account) && !account.isEmpty {
             send(.account, "uafind", account, &actions)

@@ -49,7 +49,7 @@ final class RoutingInputs {
         if !isJacksToSay { router.handle(.localFound(device)) }
     }
 
-    /// A local device cannot be opened, or has failed. The policy looks for another device first; only if there is none does
+    /// A local device cannot be opened, or has failed. The policy looks for another device first; only without one does
     /// the program that holds the device interrupt the call.
     private func failed(_ error: PathError) {
         audio.locals.lost(error)

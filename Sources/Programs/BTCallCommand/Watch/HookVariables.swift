@@ -25,7 +25,7 @@ enum HookVariables {
     /// The same for a call when it was added: its state may have changed.
     private static let earlierMembers = callMembers.merging(["state": nil]) { _, new in new }
 
-    /// - Parameter call: the call of an event that carries only its id; nil when it is unknown, or there is none.
+    /// - Parameter call: the call of an event that carries only its id; nil if it is unknown, and for other events.
     static func values(of event: BridgeEvent, _ call: Call?, at time: WallClock) -> [String: String] {
         let json = event.json(at: time)
         var values = Dictionary(uniqueKeysWithValues: names.map { ($0, "") })

@@ -1,6 +1,6 @@
 import Telephony
 
-/// State of the virtual call that is shown to the headset while there is none.
+/// State of the virtual call that is shown to the headset while no real one exists.
 struct VirtualCallState: Sendable {
     /// The headset sees it.
     var isShown = false
