@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import Glibc
 import PackageDescription
 
 // Every target is written in language mode 6 with warnings as errors. Pure targets add strict memory safety: nothing in
@@ -25,6 +26,30 @@ let small: [LinkerSetting] = [
         ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xlinker", "--no-export-dynamic"],
         .when(configuration: .release))
 ]
+
+// Debian 12 has webrtc-audio-processing 0.3, Debian 13 has 1.x, whose interface is C++. The newest that pkg-config knows is used.
+// Without either, webrtc-1.cc stops the build and names the package to install. The package manager keeps what was decided here until
+// the manifest, the environment or its cache changes.
+let pkgConfigDirectories: [String] = {
+    #if arch(arm64)
+        let architecture = "aarch64-linux-gnu"
+    #else
+        let architecture = "x86_64-linux-gnu"
+    #endif
+    let standard = ["/usr/local", "/usr"].flatMap { prefix in
+        ["lib/\(architecture)", "lib", "share"].map { "\(prefix)/\($0)/pkgconfig" }
+    }
+    func directories(_ variable: String) -> [String]? {
+        Context.environment[variable]?.split(separator: ":").map(String.init)
+    }
+    return (directories("PKG_CONFIG_PATH") ?? []) + (directories("PKG_CONFIG_LIBDIR") ?? standard)
+}()
+func isKnownToPkgConfig(_ module: String) -> Bool {
+    pkgConfigDirectories.contains { access("\($0)/\(module).pc", R_OK) == 0 }
+}
+let webRTC: (source: String, library: String) =
+    isKnownToPkgConfig("webrtc-audio-processing") && !isKnownToPkgConfig("webrtc-audio-processing-1")
+    ? ("webrtc-0.c", "webrtc_audio_processing") : ("webrtc-1.cc", "webrtc-audio-processing-1")
 
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -63,11 +88,12 @@ let package = Package(
         .systemLibrary(name: "CLC3", path: "Sources/C/CLC3", providers: [.apt(["liblc3-dev"])]),
         .systemLibrary(name: "CINIH", path: "Sources/C/CINIH", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
         .target(name: "CBTCall", path: "Sources/C/CBTCall"),
-        // Empty without the trait.
+        // Empty without the trait. The folder webrtc-1 stands for the library's own folder of headers, which only an unsafe flag
+        // could name.
         .target(
-            name: "CVoiceProcessing", path: "Sources/C/CVoiceProcessing",
-            cSettings: [.define("BTCALL_WEBRTC", .when(traits: ["WebRTC"]))],
-            linkerSettings: [.linkedLibrary("webrtc_audio_processing", .when(traits: ["WebRTC"]))]),
+            name: "CVoiceProcessing", path: "Sources/C/CVoiceProcessing", sources: [webRTC.source],
+            cSettings: [.define("BTCALL_WEBRTC", .when(traits: ["WebRTC"])), .headerSearchPath("webrtc-1")],
+            linkerSettings: [.linkedLibrary(webRTC.library, .when(traits: ["WebRTC"]))]),
         // Contains no Swift and is not part of the daemon's size: scripts/build-sco-routing builds the shipped program.
         .target(name: "CSCORouting", path: "Sources/C/CSCORouting"),
         .executableTarget(

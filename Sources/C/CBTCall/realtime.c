@@ -298,7 +298,7 @@ int btcall_lock_memory(void)
 // Only code that the thread runs: the program itself and the libraries named in realtime.h, dsp.h and CVoiceProcessing.h.
 static int is_realtime_code(const char *name)
 {
-    static const char *const libraries[] = { "libasound", "libsbc", "libspeexdsp", "libwebrtc_audio" };
+    static const char *const libraries[] = { "libasound", "libsbc", "libspeexdsp", "libwebrtc" };
     if (name == NULL || name[0] == '\0')
         return 1;
     for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)

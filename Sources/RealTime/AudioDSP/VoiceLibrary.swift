@@ -58,22 +58,11 @@ struct VoiceLibrary: ~Copyable {
             if kind == .webrtc && webrtc == nil { throw .failed(kind) }
             self.webrtc = webrtc
         #endif
+        (echoDelay, noiseDelay) = Self.delays(kind, rate: rate)
         self.kind = kind
         self.frames = frames
         self.echo = echo
         self.preprocess = preprocess
-        switch kind {
-        case .webrtc:
-            // Its blocks of 64 with their overlap, and the overlap of windows of 256 (128).
-            echoDelay = 112
-            noiseDelay = rate == 8_000 ? 48 : 96
-        case .speex:
-            echoDelay = 0
-            noiseDelay = frames
-        case .none:
-            echoDelay = 0
-            noiseDelay = 0
-        }
         near = .allocate(capacity: frames)
         near.initialize(repeating: 0, count: frames)
         far = .allocate(capacity: frames)
@@ -104,6 +93,19 @@ struct VoiceLibrary: ~Copyable {
         far.deallocate()
         output.deallocate()
         value.deallocate()
+    }
+
+    private static func delays(_ kind: VoiceProcessingKind, rate: Int) -> (echo: Int, noise: Int) {
+        switch kind {
+        case .webrtc:
+            #if WebRTC
+                return (Int(btcall_webrtc_echo_delay(Int32(rate))), Int(btcall_webrtc_noise_delay(Int32(rate))))
+            #else
+                return (0, 0)
+            #endif
+        case .speex: return (0, rate / 100)
+        case .none: return (0, 0)
+        }
     }
 
     /// speexdsp removes the residual echo together with the noise.

@@ -1,3 +1,7 @@
+#if WebRTC
+    import CVoiceProcessing
+#endif
+
 /// Implementation of echo cancellation and noise suppression for the microphone.
 package enum VoiceProcessingKind: String, Sendable, CaseIterable {
     /// webrtc-audio-processing: converges within a second, weakens the near end in double talk by some decibels. Only with
@@ -23,6 +27,15 @@ package enum VoiceProcessingKind: String, Sendable, CaseIterable {
         case .webrtc: Self.preferred == .webrtc
         case .speex, .none: true
         }
+    }
+
+    /// Name and version of the library that this program was built for; nil without it.
+    package static var webRTCLibrary: String? {
+        #if WebRTC
+            String(cString: btcall_webrtc_library())
+        #else
+            nil
+        #endif
     }
 
     /// Instructions for a build with webrtc-audio-processing.

@@ -5,8 +5,8 @@ import Testing
 
 /// Echo cancellation, gain and speech detection: the acceptance of S1.3, S1.5 and S3.3 as far as the processing goes.
 ///
-/// Serialised: while the WebRTC library creates an echo canceller, all others of the process compute with its plain C
-/// functions instead of its SSE2 ones. That changes last bits, and one test compares exactly.
+/// Serialised: while webrtc-audio-processing 0.3 creates an echo canceller, all others of the process compute with its plain
+/// C functions instead of its SSE2 ones. That changes last bits, and one test compares exactly.
 @Suite(.serialized) struct VoiceProcessorTests {
     private static let kinds = VoiceProcessingKind.allCases.filter(\.isAvailable)
     private static let rates = [8_000, 16_000, 32_000, 48_000]

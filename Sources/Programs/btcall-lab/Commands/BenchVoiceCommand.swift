@@ -56,6 +56,7 @@ struct BenchVoiceCommand: ParsableCommand {
             output.print(Self.document(bench, rows, costs))
         } else {
             output.print("Far and near end: \(bench.source), \(rate) Hz")
+            if let library = VoiceProcessingKind.webRTCLibrary { output.print("webrtc: \(library)") }
             Self.lines(rows).forEach(output.print)
             Self.lines(costs).forEach(output.print)
         }
@@ -98,6 +99,7 @@ struct BenchVoiceCommand: ParsableCommand {
     ) -> JSON {
         [
             "speech": .string(bench.source),
+            "webrtcLibrary": VoiceProcessingKind.webRTCLibrary.map(JSON.string) ?? .null,
             "rooms": .array(
                 rows.map { row in
                     let still = row.figures[.still]

@@ -1,6 +1,13 @@
+// webrtc-audio-processing 0.3 (Debian 12). The library's public interface, `webrtc::AudioProcessing`, takes three mutexes for
+// each 10 ms. The C functions behind it are exported, too: each works on a state of its own, and none of them locks or allocates
+// once that is set up. They have no header, so they are declared here as of version 0.3 (libwebrtc_audio_processing.so.1).
 #include "CVoiceProcessing.h"
 
 #ifdef BTCALL_WEBRTC
+
+#if !__has_include(<webrtc_audio_processing/webrtc/modules/audio_processing/include/audio_processing.h>)
+#error "webrtc-audio-processing is missing: install libwebrtc-audio-processing-dev and run swift package purge-cache, or build with --disable-default-traits"
+#endif
 
 #include <stddef.h>
 #include <stdint.h>
@@ -71,6 +78,24 @@ static int set_up_echo(struct btcall_webrtc *voice)
 static int set_up_noise(struct btcall_webrtc *voice)
 {
     return WebRtcNs_Init(voice->noise, (uint32_t)voice->rate) | WebRtcNs_set_policy(voice->noise, NOISE_POLICY);
+}
+
+const char *btcall_webrtc_library(void)
+{
+    return "webrtc-audio-processing 0.3";
+}
+
+int btcall_webrtc_echo_delay(int rate)
+{
+    // Blocks of 64 and their overlap.
+    (void)rate;
+    return 112;
+}
+
+int btcall_webrtc_noise_delay(int rate)
+{
+    // The overlap of windows of 256 (128).
+    return rate == 8000 ? 48 : 96;
 }
 
 struct btcall_webrtc *btcall_webrtc_create(int rate)
