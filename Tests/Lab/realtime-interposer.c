@@ -1,5 +1,5 @@
-/* Proves that the real-time thread neither allocates, locks nor counts references: preloaded into the daemon, it counts
- * such calls on the thread that announces itself as the real-time one, in our code and in every library it calls.
+/* Proves that the real-time thread neither allocates, waits for locks nor counts references: preloaded into the daemon, it
+ * counts such calls on the thread that announces itself as the real-time one, in our code and in every library it calls.
  *
  *     gcc -O2 -fPIC -shared -o realtime-interposer.so realtime-interposer.c -ldl
  *     BTCALL_INTERPOSER_REPORT=/tmp/report LD_PRELOAD=./realtime-interposer.so btcalld ...
@@ -10,6 +10,11 @@
  * through, then "at NAME MODULE+OFFSET" for the first violations. A check has to demand "armed" of at least 1, "total"
  * of 0, and that "seen" names malloc, pthread_mutex_lock and the Swift functions: what never was called was never watched.
  *
+ * Mutexes that webrtc-audio-processing 1.x takes in the real-time thread are told apart by their address. They are no violation
+ * as long as nobody can hold them up: from the first time that the real-time thread takes one until the mutex is made anew or
+ * destroyed, no other thread takes it. "own_locks COUNT" and "own_mutexes COUNT" count those; one that another thread takes,
+ * too, counts as pthread_mutex_lock, as does a lock that the real-time thread had to wait for.
+ *
  * Needs a daemon that is linked dynamically, also with the Swift run time (the default of `swift build`; not
  * --static-swift-stdlib): calls within one static program cannot be interposed, malloc and mutexes of the C library
  * still are. */
@@ -17,6 +22,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -50,10 +56,31 @@ static atomic_uint place_count;
 static struct { enum name name; void *address; } places[MAXIMUM_PLACES];
 static __thread int armed __attribute__((tls_model("initial-exec")));
 
+/* The code of the library whose mutexes are told apart: found before the thread is armed. */
+static atomic_uintptr_t library_start, library_end;
+
+static int find_library(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	(void)size;
+	(void)unused;
+	if (!info->dlpi_name || !strstr(info->dlpi_name, "libwebrtc-audio-processing-1"))
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		if (header->p_type != PT_LOAD || !(header->p_flags & PF_X))
+			continue;
+		atomic_store(&library_start, info->dlpi_addr + header->p_vaddr);
+		atomic_store(&library_end, info->dlpi_addr + header->p_vaddr + header->p_memsz);
+	}
+	return 1;
+}
+
 void btcall_realtime_armed(int on)
 {
-	if (on)
+	if (on) {
 		atomic_fetch_add(&armed_count, 1);
+		dl_iterate_phdr(find_library, NULL);
+	}
 	armed = on;
 }
 
@@ -117,7 +144,103 @@ static void *next(const char *symbol, void *_Atomic *cache)
 		return ((result(*) parameters)next(#symbol, &cache)) arguments;         \
 	}
 
-FORWARD(int, pthread_mutex_lock, MUTEX_LOCK, (pthread_mutex_t *mutex), (mutex))
+/* Mutexes that the library takes in the real-time thread, by address. A place once given to an address is not given back. */
+enum { MAXIMUM_MUTEXES = 4096 };
+static struct {
+	_Atomic(pthread_mutex_t *) mutex;
+	atomic_ulong locks;             /* of the real-time thread, since the mutex was made */
+	atomic_bool shared;             /* another thread has taken it since then, too */
+} mutexes[MAXIMUM_MUTEXES];
+static atomic_ulong own_locks;          /* of mutexes that are no more */
+static atomic_ulong own_mutexes;
+
+/* The place of a mutex, or -1; with `is_new` one is given to it. */
+static int place_of(pthread_mutex_t *mutex, bool is_new)
+{
+	unsigned place = (unsigned)(((uintptr_t)mutex >> 3) * 2654435761u) % MAXIMUM_MUTEXES;
+	for (int tries = 0; tries < MAXIMUM_MUTEXES; tries++, place = (place + 1) % MAXIMUM_MUTEXES) {
+		pthread_mutex_t *found = atomic_load_explicit(&mutexes[place].mutex, memory_order_acquire);
+		if (!found && (!is_new || atomic_compare_exchange_strong(&mutexes[place].mutex, &found, mutex)))
+			return is_new ? (int)place : -1;
+		if (found == mutex)
+			return (int)place;
+	}
+	return -1;
+}
+
+/* Whether a lock of the armed thread is its own. */
+static bool is_own(pthread_mutex_t *mutex, void *caller)
+{
+	uintptr_t address = (uintptr_t)caller;
+	if (address < atomic_load(&library_start) || address >= atomic_load(&library_end))
+		return false;
+	int place = place_of(mutex, true);
+	if (place < 0 || atomic_load(&mutexes[place].shared))
+		return false;
+	if (atomic_fetch_add(&mutexes[place].locks, 1) == 0)
+		atomic_fetch_add(&own_mutexes, 1);
+	return true;
+}
+
+/* Another thread takes a mutex: what the real-time thread has taken of it until now could have been held up. */
+static void taken_by_another(pthread_mutex_t *mutex, void *caller)
+{
+	int place = place_of(mutex, false);
+	if (place < 0 || atomic_load(&mutexes[place].locks) == 0 || atomic_exchange(&mutexes[place].shared, true))
+		return;
+	unsigned long locks = atomic_exchange(&mutexes[place].locks, 0);
+	atomic_fetch_sub(&own_mutexes, 1);
+	atomic_fetch_add(&counts[MUTEX_LOCK], locks);
+	unsigned known = atomic_fetch_add(&place_count, 1);
+	if (known < MAXIMUM_PLACES) {
+		places[known].name = MUTEX_LOCK;
+		places[known].address = caller;
+	}
+}
+
+/* A mutex is made or destroyed: what comes at its address is another one. */
+static void forget(pthread_mutex_t *mutex)
+{
+	int place = place_of(mutex, false);
+	if (place < 0)
+		return;
+	atomic_fetch_add(&own_locks, atomic_exchange(&mutexes[place].locks, 0));
+	atomic_store(&mutexes[place].shared, false);
+}
+
+int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	static void *_Atomic lock, *_Atomic try_lock;
+	void *caller = __builtin_return_address(0);
+	if (!atomic_load_explicit(&seen[MUTEX_LOCK], memory_order_relaxed))
+		atomic_store_explicit(&seen[MUTEX_LOCK], true, memory_order_relaxed);
+	if (!armed) {
+		taken_by_another(mutex, caller);
+	} else if (is_own(mutex, caller)) {
+		int error = ((int (*)(pthread_mutex_t *))next("pthread_mutex_trylock", &try_lock))(mutex);
+		if (error != EBUSY)
+			return error;
+		count(MUTEX_LOCK, caller);
+	} else {
+		count(MUTEX_LOCK, caller);
+	}
+	return ((int (*)(pthread_mutex_t *))next("pthread_mutex_lock", &lock))(mutex);
+}
+
+int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes)
+{
+	static void *_Atomic cache;
+	forget(mutex);
+	return ((int (*)(pthread_mutex_t *, const pthread_mutexattr_t *))next("pthread_mutex_init", &cache))(mutex, attributes);
+}
+
+int pthread_mutex_destroy(pthread_mutex_t *mutex)
+{
+	static void *_Atomic cache;
+	forget(mutex);
+	return ((int (*)(pthread_mutex_t *))next("pthread_mutex_destroy", &cache))(mutex);
+}
+
 FORWARD(int, pthread_rwlock_rdlock, RWLOCK_RDLOCK, (pthread_rwlock_t *lock), (lock))
 FORWARD(int, pthread_rwlock_wrlock, RWLOCK_WRLOCK, (pthread_rwlock_t *lock), (lock))
 FORWARD(void *, swift_retain, SWIFT_RETAIN, (void *object), (object))
@@ -151,6 +274,10 @@ static void write_report(void)
 		total += value;
 		PUT("%s %lu\n", names[name], value);
 	}
+	unsigned long own = atomic_load(&own_locks);
+	for (int place = 0; place < MAXIMUM_MUTEXES; place++)
+		own += atomic_load(&mutexes[place].locks);
+	PUT("own_locks %lu\nown_mutexes %lu\n", own, atomic_load(&own_mutexes));
 	PUT("armed %u\ntotal %lu\nseen", atomic_load(&armed_count), total);
 	for (int name = 0; name < NAMES; name++)
 		if (atomic_load(&seen[name]))

@@ -1,9 +1,9 @@
 #!/bin/bash
 # lab: limit=600 bonds="h1 h2" alone=1
-# The real-time thread neither allocates, locks nor counts references: a whole call over real sound cards and two headsets,
-# one with each codec, with the daemon's debug build and the interposer. Voice processing runs only briefly on the sound card
-# and on a headset (this machine is too slow for more); the sound card also has a recorder, an announcement, mute by
-# `restart` and a prepared microphone. Then two faults that the check must detect.
+# The real-time thread neither allocates, waits for locks nor counts references: a whole call over real sound cards and two
+# headsets, one with each codec, with the daemon's debug build and the interposer. Voice processing runs only briefly on the
+# sound card and on a headset (this machine is too slow for more); the sound card also has a recorder, an announcement, mute
+# by `restart` and a prepared microphone. Then two faults that the check must detect.
 . "$LAB/lib.sh"
 BTCALLD_BIN=$BTCALL_DEBUG_BIN                           # linked dynamically with the Swift run time, which is watched, too
 
