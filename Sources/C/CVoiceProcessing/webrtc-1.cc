@@ -59,7 +59,7 @@ std::atomic<std::uint64_t> taken { 0 };
 thread_local bool serves = false;
 
 /// NULL if it is too large or no slot is free. The C library then serves it, and the lab's interposer counts it.
-void *take(std::size_t bytes)
+[[maybe_unused]] void *take(std::size_t bytes)
 {
     if (bytes > slotBytes)
         return nullptr;
@@ -73,7 +73,7 @@ void *take(std::size_t bytes)
 }
 
 /// Returns false if the memory is not the pool's.
-bool give(void *memory)
+[[maybe_unused]] bool give(void *memory)
 {
     const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(memory) - reinterpret_cast<std::uintptr_t>(slots);
     if (offset >= sizeof slots)
@@ -88,7 +88,7 @@ struct Late {
 };
 std::atomic<Late *> late { nullptr };
 
-void keep(void *memory)
+[[maybe_unused]] void keep(void *memory)
 {
     auto *added = new (memory) Late { late.load(std::memory_order_relaxed) };
     while (!late.compare_exchange_weak(added->next, added, std::memory_order_release, std::memory_order_relaxed)) {}
@@ -120,8 +120,10 @@ constexpr float fullScale = 32768;
 /// Delay of the echo in milliseconds until the library has measured it: VoiceProcessor's delay line absorbs what exceeds it.
 constexpr int statedDelay = 40;
 
-/// Room for an `EchoCanceller3`, which has 1032 bytes in version 1.3.
+/// Room for an `EchoCanceller3`, which has 1032 bytes in version 1.3. The library frees it by that size, which the address sanitizer
+/// refuses: there the standard settings are used.
 constexpr std::size_t cancellerBytes = 4096;
+constexpr bool hasOwnSettings = !__has_feature(address_sanitizer);
 
 /// Settings that remove as much echo as version 0.3 does, measured with `btcall-lab bench voice`.
 EchoCanceller3Config settings()
@@ -155,7 +157,7 @@ enum class Kind { echo, noise };
 AudioProcessing *make(Kind kind, int rate)
 {
     webrtc::AudioProcessingBuilder builder;
-    if (kind == Kind::echo && btcall_aec3_construct)
+    if (hasOwnSettings && kind == Kind::echo && btcall_aec3_construct)
         builder.SetEchoControlFactory(std::make_unique<CancellerFactory>());
     AudioProcessing *made = builder.Create();
     if (!made)
