@@ -35,6 +35,10 @@ extension BusConnection {
     /// that time.
     private static let callsPerTurn = 8
     private static let callsPerSenderAndTurn = 4
+    /// Most calls without a reply that one program starts in 10 ms. Nothing else slows such a program down: its calls would
+    /// keep the loop busy, and the answers to others waiting, for as long as it sends.
+    private static let silentCallsPerSpan = 8
+    private static let span = Duration.milliseconds(10)
     /// Longest object path in bytes that an answer repeats.
     private static let longestPath = 1024
     /// Bytes of a call that count as one.
@@ -101,16 +105,41 @@ extension BusConnection {
     /// Starts the next calls; the following turns start the others.
     func runTurn() {
         guard !isTurnScheduled, !waitingCalls.isEmpty else { return }
-        for waiting in waitingCalls.takeTurn(Self.callsPerTurn, perSender: Self.callsPerSenderAndTurn) {
+        let now = ControlLoop.now
+        if spanBegin.duration(to: now) >= Self.span {
+            spanBegin = now
+            silentCalls = [:]
+        }
+        let turn = waitingCalls.takeTurn(Self.callsPerTurn, perSender: Self.callsPerSenderAndTurn) { sender, waiting in
+            mayStart(waiting, of: sender)
+        }
+        for waiting in turn {
             switch waiting {
             case .call(let call, let method, let message): begin(method, call, message)
             case .reply(let message): replyReceived(message)
             }
         }
         guard !waitingCalls.isEmpty else { return }
+        // With only calls that must wait for the next span, calls of other programs are still handled as they arrive.
+        guard !turn.isEmpty else { return waitForNextSpan() }
         isTurnScheduled = true
         loop.perform {
             self.isTurnScheduled = false
+            self.runTurn()
+        }
+    }
+
+    private func mayStart(_ waiting: WaitingMessage, of sender: String) -> Bool {
+        guard case .call(_, _, let message) = waiting, !message.expectsReply else { return true }
+        guard silentCalls[sender, default: 0] < Self.silentCallsPerSpan else { return false }
+        silentCalls[sender, default: 0] += 1
+        return true
+    }
+
+    private func waitForNextSpan() {
+        guard spanTimer == nil else { return }
+        spanTimer = loop.schedule(after: Self.span) {
+            self.spanTimer = nil
             self.runTurn()
         }
     }

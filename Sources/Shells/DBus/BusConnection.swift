@@ -55,6 +55,10 @@ package final class BusConnection {
     /// Waiting calls of other programs.
     var waitingCalls = FairQueue<WaitingMessage>(limits: BusConnection.waitingLimits)
     var isTurnScheduled = false
+    /// Calls without a reply that each program has started since `spanBegin`.
+    var silentCalls: [String: Int] = [:]
+    var spanBegin = ControlLoop.now
+    var spanTimer: Timer?
     /// By the callers' unique names; idle callers are left out.
     var handlers: [String: RunningHandlers] = [:]
     /// Names whose owners' calls are handled before all others.
@@ -102,6 +106,7 @@ package final class BusConnection {
         isClosed = true
         onStateChange = nil
         retryTimer?.cancel()
+        spanTimer?.cancel()
         for timer in nameTimers.values { timer.cancel() }
         nameTimers = [:]
         for subscription in subscriptions { subscription.handler = nil }

@@ -19,6 +19,8 @@ struct FairQueue<Element> {
 
         var isEmpty: Bool { head == elements.count }
 
+        var first: Element? { head < elements.count ? elements[head].element : nil }
+
         mutating func append(_ element: Element, _ cost: Int) {
             elements.append((element, cost))
             self.cost += cost
@@ -82,13 +84,21 @@ struct FairQueue<Element> {
     /// - Parameters:
     ///   - most: of all senders.
     ///   - perSender: of one sender; its further elements wait for the next turn.
-    mutating func takeTurn(_ most: Int, perSender: Int) -> [Element] {
+    ///   - isReady: whether an element may be taken in this turn; if not, those behind it wait as well.
+    mutating func takeTurn(
+        _ most: Int, perSender: Int, where isReady: (_ sender: String, Element) -> Bool = { _, _ in true }
+    ) -> [Element] {
         var taken: [Element] = []
         var counts: [String: Int] = [:]
         var rested: [String] = []
         while taken.count < most, let sender = nextSender() {
             // Taken out of the dictionary meanwhile, so that the array is not copied.
-            guard var line = lines.removeValue(forKey: sender), let (element, cost) = line.takeFirst() else { continue }
+            guard var line = lines.removeValue(forKey: sender), let first = line.first else { continue }
+            guard isReady(sender, first), let (element, cost) = line.takeFirst() else {
+                lines[sender] = line
+                rested.append(sender)
+                continue
+            }
             taken.append(element)
             self.cost -= cost
             guard !line.isEmpty else { continue }

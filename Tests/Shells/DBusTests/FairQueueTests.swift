@@ -81,6 +81,17 @@ import Testing
         #expect(queue.takeTurn(9, perSender: 9) == ["a1", "reply"])
     }
 
+    @Test func `a sender whose next element is not ready keeps its order and delays nobody`() {
+        var queue = queue(perSender: 20, total: 60)
+        for element in ["a 1", "a 2", "b 1"] { _ = queue.add(element, cost: 1, from: String(element.prefix(1))) }
+        let others = queue.takeTurn(9, perSender: 9) { _, element in element != "a 1" }
+        #expect(others == ["b 1"])
+        let none = queue.takeTurn(9, perSender: 9) { _, _ in false }
+        #expect(none == [])
+        let rest = queue.takeTurn(9, perSender: 9)
+        #expect(rest == ["a 1", "a 2"])
+    }
+
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func `with random input every accepted element comes out once, in its sender's order`(seed: UInt64) {
         var random = SeededGenerator(seed: seed)

@@ -110,6 +110,19 @@ struct IntakeTests {
         }
     }
 
+    @Test func `calls without a reply are started at most eight in ten milliseconds`() async throws {
+        try await with { server, address, counter in
+            let client = try BusConnection(address)
+            defer { client.close() }
+            let destination = try #require(server.uniqueName)
+            let begin = ControlLoop.now
+            for _ in 0..<400 { client.post(destination, path, name, "Do") }
+            while counter.done < 400 { await ControlLoop.shared.sleep(for: .milliseconds(1)) }
+            // 50 spans, less the first one, which may have begun before.
+            #expect(begin.duration(to: ControlLoop.now) >= .milliseconds(480))
+        }
+    }
+
     @Test func `a client whose queue is full is refused, and another client is not`() async throws {
         try await with { server, address, counter in
             let (flood, other) = (try BusConnection(address), try BusConnection(address))
