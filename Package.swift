@@ -27,9 +27,9 @@ let small: [LinkerSetting] = [
         .when(configuration: .release))
 ]
 
-// Debian 12 has webrtc-audio-processing 0.3, Debian 13 has 1.x, whose interface is C++. The newest that pkg-config knows is used.
-// Without either, webrtc-1.cc stops the build and names the package to install. The package manager keeps what was decided here until
-// the manifest, the environment or its cache changes.
+// Debian 12 has webrtc-audio-processing 0.3, Debian 13 has 1.x, whose interface is C++. The newest that pkg-config knows is used;
+// PKG_CONFIG_PATH and PKG_CONFIG_LIBDIR count. Without either, webrtc-1.cc stops the build and names the package to install. SwiftPM
+// keeps this decision until the manifest, the environment or its cache changes (swift package purge-cache).
 let pkgConfigDirectories: [String] = {
     #if arch(arm64)
         let architecture = "aarch64-linux-gnu"

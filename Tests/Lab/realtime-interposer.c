@@ -10,10 +10,10 @@
  * through, then "at NAME MODULE+OFFSET" for the first violations. A check has to demand "armed" of at least 1, "total"
  * of 0, and that "seen" names malloc, pthread_mutex_lock and the Swift functions: what never was called was never watched.
  *
- * Mutexes that webrtc-audio-processing 1.x takes in the real-time thread are told apart by their address. They are no violation
- * as long as nobody can hold them up: from the first time that the real-time thread takes one until the mutex is made anew or
- * destroyed, no other thread takes it. "own_locks COUNT" and "own_mutexes COUNT" count those; one that another thread takes,
- * too, counts as pthread_mutex_lock, as does a lock that the real-time thread had to wait for.
+ * webrtc-audio-processing 1.x locks mutexes in the real-time thread. Each is tracked by its address. It is no violation while
+ * only that thread uses it: from its first lock there until the mutex is initialised again or destroyed, no other thread locks
+ * it. "own_locks COUNT" and "own_mutexes COUNT" count those. If another thread does lock it, the locks count as
+ * pthread_mutex_lock; so does a lock that the real-time thread had to wait for.
  *
  * Needs a daemon that is linked dynamically, also with the Swift run time (the default of `swift build`; not
  * --static-swift-stdlib): calls within one static program cannot be interposed, malloc and mutexes of the C library
@@ -56,7 +56,7 @@ static atomic_uint place_count;
 static struct { enum name name; void *address; } places[MAXIMUM_PLACES];
 static __thread int armed __attribute__((tls_model("initial-exec")));
 
-/* The code of the library whose mutexes are told apart: found before the thread is armed. */
+/* The code of the library whose mutexes are tracked; found before the thread is armed. */
 static atomic_uintptr_t library_start, library_end;
 
 static int find_library(struct dl_phdr_info *info, size_t size, void *unused)
@@ -144,17 +144,17 @@ static void *next(const char *symbol, void *_Atomic *cache)
 		return ((result(*) parameters)next(#symbol, &cache)) arguments;         \
 	}
 
-/* Mutexes that the library takes in the real-time thread, by address. A place once given to an address is not given back. */
+/* Mutexes that the library locks in the real-time thread, by address. An address keeps its place. */
 enum { MAXIMUM_MUTEXES = 4096 };
 static struct {
 	_Atomic(pthread_mutex_t *) mutex;
-	atomic_ulong locks;             /* of the real-time thread, since the mutex was made */
-	atomic_bool shared;             /* another thread has taken it since then, too */
+	atomic_ulong locks;             /* by the real-time thread, since the mutex was initialised */
+	atomic_bool shared;             /* another thread has locked it since then */
 } mutexes[MAXIMUM_MUTEXES];
-static atomic_ulong own_locks;          /* of mutexes that are no more */
+static atomic_ulong own_locks;          /* of destroyed mutexes */
 static atomic_ulong own_mutexes;
 
-/* The place of a mutex, or -1; with `is_new` one is given to it. */
+/* The place of a mutex, or -1; `is_new` assigns one. */
 static int place_of(pthread_mutex_t *mutex, bool is_new)
 {
 	unsigned place = (unsigned)(((uintptr_t)mutex >> 3) * 2654435761u) % MAXIMUM_MUTEXES;
@@ -182,7 +182,7 @@ static bool is_own(pthread_mutex_t *mutex, void *caller)
 	return true;
 }
 
-/* Another thread takes a mutex: what the real-time thread has taken of it until now could have been held up. */
+/* Another thread locks a mutex: the real-time thread could have waited at each of its earlier locks. */
 static void taken_by_another(pthread_mutex_t *mutex, void *caller)
 {
 	int place = place_of(mutex, false);
@@ -198,7 +198,7 @@ static void taken_by_another(pthread_mutex_t *mutex, void *caller)
 	}
 }
 
-/* A mutex is made or destroyed: what comes at its address is another one. */
+/* A mutex is initialised or destroyed: its address now belongs to a different one. */
 static void forget(pthread_mutex_t *mutex)
 {
 	int place = place_of(mutex, false);

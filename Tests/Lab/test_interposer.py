@@ -40,7 +40,7 @@ int main(int count, char **words)
 	} else if (!strcmp(words[1], "shared")) {
 		realtime_takes_it(3);
 		other_takes_it();
-	} else if (!strcmp(words[1], "anew")) {
+	} else if (!strcmp(words[1], "again")) {
 		realtime_takes_it(3);
 		pthread_mutex_destroy(&mutex);
 		pthread_mutex_init(&mutex, 0);
@@ -90,14 +90,14 @@ class InterposerTests(unittest.TestCase):
             figures = dict(line.split(maxsplit=1) for line in lines)
         return {name: int(figures[name]) for name in ("own_locks", "total")}
 
-    def test_a_mutex_that_only_the_realtime_thread_goes_on_with_is_its_own(self):
+    def test_a_mutex_that_only_the_realtime_thread_locks_from_then_on_is_its_own(self):
         self.assertEqual(self.report("own"), {"own_locks": 3, "total": 0})
 
     def test_a_mutex_that_another_thread_takes_later_is_a_violation(self):
         self.assertEqual(self.report("shared"), {"own_locks": 0, "total": 3})
 
-    def test_a_mutex_made_anew_is_another_one(self):
-        self.assertEqual(self.report("anew"), {"own_locks": 5, "total": 0})
+    def test_a_mutex_that_is_initialised_again_counts_as_a_new_one(self):
+        self.assertEqual(self.report("again"), {"own_locks": 5, "total": 0})
 
     def test_a_mutex_that_it_has_to_wait_for_is_a_violation(self):
         self.assertEqual(self.report("held"), {"own_locks": 3, "total": 1})

@@ -1,13 +1,13 @@
 // webrtc-audio-processing 1.x (Debian 13): echo canceller AEC3 and noise suppressor, through the library's public interface.
 //
-// What the real-time thread pays for that interface:
+// The interface costs the real-time thread:
 //
-// - Locks. `ProcessStream` and `AnalyzeReverseStream` take mutexes of their instance. An instance belongs to one thread at a time:
-//   the one that creates it, then the real-time thread, then the renewing thread that frees it. So no lock is ever waited for.
-// - Memory. `Initialize` and `ApplyConfig` allocate, so a stage is not reset: it goes on with a fresh instance, and a thread of
+// - Locks. `ProcessStream` and `AnalyzeReverseStream` lock mutexes of their instance. An instance belongs to one thread at a time:
+//   the one that creates it, then the real-time thread, then the renewing thread that frees it. So no thread waits for a lock.
+// - Memory. `Initialize` and `ApplyConfig` allocate, so a stage is not reset: it continues with a fresh instance, and a thread of
 //   normal priority replaces the used one. Every 10 s the library builds the names of its statistics, a few dozen strings, which
-//   no setting prevents; while it works in the real-time thread, `operator new` serves them from a pool, and `operator delete`
-//   leaves what is not the pool's to other threads.
+//   no setting prevents. During the library's real-time calls `operator new` serves them from a pool, and `operator delete` keeps
+//   other memory for another thread to free.
 // - Messages. The library's log is off unless a program turns it on.
 //
 // The echo canceller's settings are public (api/audio/echo_canceller3_config.h). The class that takes them is exported, but no
