@@ -5,6 +5,9 @@ import Testing
 
 @testable import AudioEngine
 
+/// For what only WebRTC's processing can show.
+private let withWebRTC = ConditionTrait.enabled(if: VoiceProcessingKind.webrtc.isAvailable, "built without WebRTC")
+
 /// Voice processing within a call: the acceptance of S1.3 to S1.5, S1.13 and S3.3 through the engine's own tick.
 struct VoiceTests {
     private static let rate = TickBench.rate
@@ -69,8 +72,7 @@ struct VoiceTests {
         #expect(plain < -33, "\(plain) dB")
     }
 
-    @Test func `S1.3 a device that processes its own voice is left alone, and processed when it stops`() throws {
-        guard Self.isWebRTC else { return }
+    @Test(withWebRTC) func `S1.3 a device that processes its own voice is left alone, and processed when it stops`() throws {
         let bench = TickBench(far: Self.farEnd)
         let device = try bench.add(1, in: Room.rooms[1])
         try bench.setVoice(.webrtc)
@@ -94,8 +96,7 @@ struct VoiceTests {
         #expect(abs(Self.loss(bench, device, 9.5..<10.5)) < 1)
     }
 
-    @Test func `S1.3 after a change of route in mid-sentence the echo is down again within a second`() throws {
-        guard Self.isWebRTC else { return }
+    @Test(withWebRTC) func `S1.3 after a change of route in mid-sentence the echo is down again within a second`() throws {
         let bench = TickBench(far: Self.farEnd)
         let first = try bench.add(1, in: Room.rooms[0])
         let second = try bench.add(2, in: Room.rooms[2], queueMilliseconds: 150)
@@ -279,8 +280,7 @@ struct VoiceTests {
         #expect(try muted(kind, near: { $0 < last ? Self.nearEnd($0) : 0 }).events == 0)
     }
 
-    @Test func `S1.13 the echo of the far end is not reported, but the user is`() throws {
-        guard Self.isWebRTC else { return }
+    @Test(withWebRTC) func `S1.13 the echo of the far end is not reported, but the user is`() throws {
         #expect(try muted(.webrtc, far: Self.farEnd).events == 0)
         #expect(try muted(.webrtc, far: Self.farEnd, near: Self.nearEnd).events >= 1)
     }
