@@ -121,10 +121,7 @@ struct VoiceTests {
             worst = min(worst, loss)
         }
         print("re-converged \(after) s after the cut, at least \(worst) dB from there on")
-        // webrtc-audio-processing 1.x knows the reverberation only when its filter has settled: until then single pieces, at the end
-        // of a word, lose less.
-        let isVersion0 = VoiceProcessingKind.webRTCLibrary?.hasSuffix(" 0.3") ?? false
-        #expect(after <= (isVersion0 ? 1 : 3))
+        #expect(after <= 1)
         #expect(first.xruns + second.xruns == 0)
     }
 
