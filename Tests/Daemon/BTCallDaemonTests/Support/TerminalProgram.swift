@@ -1,3 +1,5 @@
+// winsize: from glibc 2.41 on, <sys/epoll.h> declares it, which belongs to CBTCall.
+import CBTCall
 import ControlLoop
 import DBus
 import Foundation
