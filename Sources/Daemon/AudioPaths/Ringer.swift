@@ -67,7 +67,8 @@ package final class Ringer {
     }
 
     private func end(_ ring: ReferenceWritableKeyPath<Ringer, Ring?>) {
-        if case .playing(let playing) = self[keyPath: ring] { graph.engine.endPlayback(playing) }
+        let ended = self[keyPath: ring]
+        if case .playing(let playing) = ended { graph.engine.endPlayback(playing) }
         self[keyPath: ring] = nil
     }
 
@@ -81,7 +82,9 @@ package final class Ringer {
         self[keyPath: ring] = .reading(number)
         reader.read(file, atRate: graph.engine.busRate) { [weak self] outcome in
             // Ringing may have stopped meanwhile, and started again.
-            guard let self, case .reading(number) = self[keyPath: ring] else { return }
+            guard let self else { return }
+            let waiting = self[keyPath: ring]
+            guard case .reading(number) = waiting else { return }
             self[keyPath: ring] = play(source(file, outcome), at: place)
         }
     }

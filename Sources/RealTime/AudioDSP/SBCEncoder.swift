@@ -31,8 +31,9 @@ package struct SBCEncoder: ~Copyable {
         // libsbc completes its set-up with the first codec frame; silence leaves its filter unchanged.
         let silence = [Int16](repeating: 0, count: codecFrameSamples * channels)
         var frame = [UInt8](repeating: 0, count: frameBytes)
-        let bytes = encode(silence, into: &frame, frameBytes)
-        precondition(bytes == frameBytes, "libsbc makes codec frames of another length")
+        var written = 0
+        btcall_sbc_encode(state, silence, silence.count * 2, &frame, frameBytes, &written)
+        precondition(written == frameBytes, "libsbc makes codec frames of another length")
     }
 
     deinit {
