@@ -500,3 +500,8 @@ if Context.environment["BTCALL_STRESS_TESTS"] != nil {
         "DaemonTests.swift", "LibraryStressTests.swift", "Support",
     ]
 }
+
+// In scripts/cross: the named test targets alone are built.
+if let names = Context.environment["BTCALL_TEST_TARGETS"]?.split(separator: " ").map(String.init) {
+    package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+}

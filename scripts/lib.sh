@@ -34,5 +34,6 @@ packages_for() {
 
 need_swift() { command -v swift >/dev/null || die "no Swift toolchain in PATH: install Swift 6.2 or later from swift.org"; }
 
-# Test targets that do not depend on time, as a filter of `swift test`.
-pure_tests='^(JSONTextTests|BluetoothTypesTests|TelephonyTests|HandsFreeTests|RoutingTests|HeadsetPolicyTests|BaresipControlTests|RealTimeStorageTests|AudioDSPTests)\.'
+# Test targets that do not depend on time, and as a filter of `swift test`.
+pure_test_targets="JSONTextTests BluetoothTypesTests TelephonyTests HandsFreeTests RoutingTests HeadsetPolicyTests BaresipControlTests RealTimeStorageTests AudioDSPTests"
+pure_tests="^(${pure_test_targets// /|})\."
