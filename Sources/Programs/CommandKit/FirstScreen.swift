@@ -36,10 +36,14 @@ package struct FirstScreen {
                 return title + String(repeating: " ", count: width - title.count) + line
             }
         }
-        return [
+        var lines = [
             "\(program): \(root.configuration.abstract)", "", "Usage: \(program) VERB [ARGUMENT...] [OPTION...]", "",
         ]
-            + verbs.flatMap { $0 } + [""] + examples.map { "  \($0)" } + [""] + notes
+        lines += verbs.flatMap { $0 }
+        lines.append("")
+        lines += examples.map { "  \($0)" }
+        lines.append("")
+        return lines + notes
     }
 
     private static let columns = 80
