@@ -36,7 +36,6 @@ final class BaresipProvider: BTCall.CallProvider {
     var follower: BaresipFollower
     private var timer: Timer?
     private var connection: BaresipConnection?
-    private var isHoldSaid = false
 
     /// Nil while unknown.
     private var isBridgeActive: Bool?
@@ -215,12 +214,10 @@ final class BaresipProvider: BTCall.CallProvider {
     private func say(_ notice: BaresipFollower.Notice) {
         let place = settings.control
         switch notice {
-        case .following:
-            logger.notice("following baresip at \(place)")
-            notifier.status("following baresip at \(place)")
-            guard !isHoldSaid else { return }
-            isHoldSaid = true
-            logger.info("baresip does not report when the far end holds a call: such a call stays active here")
+        case .following(let release):
+            let name = release.map { "baresip \($0.rawValue)" } ?? "baresip"
+            logger.notice("following \(name) at \(place)\(release.map { ": \($0.limits)" } ?? "")")
+            notifier.status("following \(name) at \(place)")
         case .away(let reason):
             logger.notice("baresip at \(place) cannot be reached (\(reason)): retrying every 1 to 30 s")
             notifier.status("baresip at \(place) cannot be reached: \(reason)")

@@ -48,6 +48,8 @@ extension BaresipFollower {
     }
 
     mutating func refresh(_ account: String, at now: Instant, _ actions: inout [Action]) {
+        // One list of 1.1 has the calls of all accounts.
+        let account = release == .v1dot1 ? "" : account
         let isWaiting = jobs.dropFirst().contains { job in
             if case .refresh(let other) = job.work { other == account } else { false }
         }
@@ -108,9 +110,11 @@ extension BaresipFollower {
         }
     }
 
-    /// Makes an account the current one if baresip has several.
+    /// Makes an account the current one if baresip has several and a current one.
     mutating func choose(_ account: String, _ actions: inout [Action]) {
-        if accounts.count > 1 || !accounts.contains(account) && !account.isEmpty {
+        if release == .v1dot1 {
+            accountChosen(&actions)
+        } else if accounts.count > 1 || !accounts.contains(account) && !account.isEmpty {
             send(.account, "uafind", account, &actions)
         } else {
             accountChosen(&actions)
@@ -122,7 +126,7 @@ extension BaresipFollower {
         switch job.work {
         case .greet: finish(nil, &actions)
         case .survey, .refresh: send(.list, "listcalls", &actions)
-        case .request(.dial(_, let number), _): send(.command, "dial", number, &actions)
+        case .request(.dial(_, let number), _): send(.command, "dial", dialled(number), &actions)
         case .refuse(let key), .request(.answer(let key), _), .request(.end(let key, _), _),
             .request(.setHeld(let key, _), _), .request(.setMuted(let key, _), _), .request(.sendTones(let key, _), _):
             guard let index = position(key) else { return finish(.noSuchCall, &actions) }
@@ -133,6 +137,15 @@ extension BaresipFollower {
                 send(.list, "listcalls", &actions)
             }
         }
+    }
+
+    /// 1.1 has no current account: it dials with the one that has the domain of the address.
+    private func dialled(_ number: String) -> String {
+        guard release == .v1dot1, let account, !number.contains("@"), !number.contains(":"),
+            let at = account.firstIndex(of: "@"), let colon = account.firstIndex(of: ":")
+        else { return number }
+        let domain = account[at...].prefix { $0 != ";" && $0 != ">" }
+        return account[...colon] + number + domain
     }
 
     private mutating func callChosen(_ actions: inout [Action]) {
@@ -195,6 +208,8 @@ extension BaresipFollower {
             } else {
                 text.hasPrefix("setting current call") ? callChosen(&actions) : finish(.noSuchCall, &actions)
             }
+        case .verify:
+            isDone ? verified(job, BaresipListing.lines(text), &actions) : finish(.refused(job.refusal), &actions)
         case .status: surveyed(text, &actions)
         case .restoreLine: surveyAccount(&actions)
         case .restoreAccount, .again:
@@ -202,6 +217,10 @@ extension BaresipFollower {
         case .command:
             guard isDone else {
                 if case .greet = job.work { return greeted(text, false, at: now, &actions) }
+                if case .request(.setHeld, _) = job.work {
+                    jobs[0].refusal = Self.gist(text)
+                    return send(.verify, "listcalls", &actions)
+                }
                 return finish(.refused(Self.gist(text)), &actions)
             }
             carriedOut(job, text, at: now, &actions)
@@ -214,6 +233,11 @@ extension BaresipFollower {
         case .survey, .refresh, .refuse, .request(.end, _), .request(.sendTones, _): finish(nil, &actions)
         case .request(.dial(let key, _), _):
             if let index = position(key), calls[index].state == .setup { calls[index].state = .dialing }
+            if let index = position(key), calls[index].id == nil, let id = BaresipListing.dialled(text),
+                position(id: id) == nil
+            {
+                calls[index].id = id
+            }
             finish(nil, &actions)
         case .request(.answer(let key), let id):
             jobs.removeFirst()

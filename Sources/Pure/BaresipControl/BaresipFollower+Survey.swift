@@ -6,14 +6,17 @@ extension BaresipFollower {
     mutating func greeted(_ text: String, _ isDone: Bool, at now: Instant, _ actions: inout [Action]) {
         connection = .following(since: now)
         isAwaySaid = false
-        actions += [.note(.following), .appeared]
+        let found = BaresipListing.accounts(text)
+        accounts = found.all
+        release = found.release
+        actions += [.note(.following(found.release)), .appeared]
         if !isDone {
             let remedy = "load its module menu (module_app menu.so) for calls to be controlled"
             actions.append(.note(.odd("it has no command reginfo: " + remedy)))
         }
-        let found = BaresipListing.accounts(text)
-        accounts = found.all
-        jobs[0].work = .survey(Survey(accounts: found.all, current: found.current))
+        // One list of 1.1 has the calls of all accounts.
+        let surveyed = found.release == .v1dot1 ? [""] : found.all
+        jobs[0].work = .survey(Survey(accounts: surveyed, current: found.current))
         surveyAccount(&actions)
     }
 
@@ -36,7 +39,7 @@ extension BaresipFollower {
         switch job.work {
         case .survey(var survey):
             survey.lines = lines
-            survey.marked = lines.first(where: \.isCurrent)?.number
+            survey.marked = lines.first(where: \.isCurrent)
             jobs[0].work = .survey(survey)
             surveyLine(&actions)
         case .refresh(let account):
@@ -46,16 +49,26 @@ extension BaresipFollower {
             guard let key = job.work.call, let index = position(key),
                 let line = lines.first(where: { $0.peer == calls[index].peer && $0.state != .established })
             else { return finish(.noSuchCall, &actions) }
-            send(.line, "line", String(line.number), &actions)
+            if let id = line.id, self.position(id: id) == nil { calls[index].id = id }
+            select(line, .line, &actions)
+        }
+    }
+
+    /// Makes the call of a line the current one.
+    private mutating func select(_ line: BaresipListing.Line, _ stage: Stage, _ actions: inout [Action]) {
+        if let id = line.id {
+            send(stage, "callfind", id, &actions)
+        } else {
+            send(stage, "line", String(line.number), &actions)
         }
     }
 
     private mutating func surveyLine(_ actions: inout [Action]) {
         guard case .survey(let survey) = jobs.first?.work else { return }
         if let line = survey.lines.first {
-            send(.line, "line", String(line.number), &actions)
+            select(line, .line, &actions)
         } else if let marked = survey.marked {
-            send(.restoreLine, "line", String(marked), &actions)
+            select(marked, .restoreLine, &actions)
         } else {
             surveyAccount(&actions)
         }
@@ -66,7 +79,7 @@ extension BaresipFollower {
         let line = survey.lines.removeFirst()
         jobs[0].work = .survey(survey)
         if let status = BaresipListing.status(text), status.peer == line.peer, position(id: status.id) == nil {
-            adopt(line, status, survey.account, &actions)
+            adopt(line, status, survey.account.isEmpty ? status.account : survey.account, &actions)
         }
         surveyLine(&actions)
     }
@@ -87,11 +100,27 @@ extension BaresipFollower {
         }
     }
 
+    private func isLine(_ line: BaresipListing.Line, of call: Call) -> Bool {
+        line.id.map { $0 == call.id } ?? (line.peer == call.peer)
+    }
+
+    /// Handles the list after baresip refused to hold or resume a call: whether it did so nevertheless.
+    mutating func verified(_ job: Job, _ lines: [BaresipListing.Line], _ actions: inout [Action]) {
+        guard case .request(.setHeld(let key, let held), _) = job.work, let index = position(key) else {
+            return finish(.noSuchCall, &actions)
+        }
+        let line = lines.first { isLine($0, of: calls[index]) && $0.state == .established }
+        guard let line, line.isOnHold == held else { return finish(.refused(job.refusal), &actions) }
+        calls[index].state = held ? .held : .active
+        finish(nil, &actions)
+    }
+
     /// Determines which calls are held; several with the same party are distinguished by their order.
     private mutating func compare(_ lines: [BaresipListing.Line], _ account: String, _ actions: inout [Action]) {
         var rest = lines
-        for index in calls.indices where calls[index].account == account {
-            guard let position = rest.firstIndex(where: { $0.peer == calls[index].peer }) else { continue }
+        let hasAllAccounts = lines.contains { $0.id != nil }
+        for index in calls.indices where hasAllAccounts || calls[index].account == account {
+            guard let position = rest.firstIndex(where: { isLine($0, of: calls[index]) }) else { continue }
             let line = rest.remove(at: position)
             guard line.state == .established, calls[index].state == .active || calls[index].state == .held else {
                 continue

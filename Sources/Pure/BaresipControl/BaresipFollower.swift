@@ -1,15 +1,17 @@
 package import BluetoothTypes
 package import Telephony
 
-/// Follows a running baresip (Debian's 1.0.0) through its module `ctrl_tcp`: its events become calls, requests of headsets
-/// and clients become commands.
+/// Follows a running baresip (Debian's 1.0.0 and 1.1.0) through its module `ctrl_tcp`: its events become calls, requests of
+/// headsets and clients become commands.
 ///
 /// - baresip's commands apply to the *current* call of its current account, so a command is preceded by those that make it
 ///   current, with no other command in between. An answered command has been carried out; an answer to a call has been
 ///   carried out when baresip reports the call as established.
-/// - 1.0.0 does not report holds: its own are therefore read from `listcalls` after anything that may have changed them; the
-///   far end's stay unknown.
-/// - An outgoing call has no id until the far end rings; until then it is identified by its peer.
+/// - baresip does not report its own holds: they are read from `listcalls` after anything that may have changed them. 1.0
+///   does not report the far end's either; 1.1 does, and they are not shown.
+/// - In 1.0 an outgoing call has no id until the far end rings; until then it is identified by its peer.
+/// - 1.1 answers `resume` with "Invalid argument" although it resumes the call: the list decides.
+/// - 1.1 finds a call in any account by its id, and has no current account.
 /// - Only one connection exists: each program that connects takes it from the previous one.
 package struct BaresipFollower: Sendable {
     /// Identifies a call for its whole lifetime; never reused.
@@ -58,8 +60,8 @@ package struct BaresipFollower: Sendable {
     }
 
     package enum Notice: Equatable, Sendable {
-        /// The other end answers like baresip.
-        case following
+        /// The other end answers like baresip; its release, if it has an account.
+        case following(BaresipRelease?)
         /// Nothing listens there, or it ended; reported once until it is back.
         case away(String)
         case stranger(String)
@@ -127,13 +129,13 @@ package struct BaresipFollower: Sendable {
         var accounts: [String]
         var account = ""
         var lines: [BaresipListing.Line] = []
-        var marked: Int?
+        var marked: BaresipListing.Line?
         /// Made the current one again at the end.
         let current: String?
     }
 
     enum Stage {
-        case account, call, command, again, status, list, line, restoreLine, restoreAccount
+        case account, call, command, again, status, list, line, verify, restoreLine, restoreAccount
     }
 
     struct Job {
@@ -141,6 +143,8 @@ package struct BaresipFollower: Sendable {
         let deadline: Instant
         var stage = Stage.command
         var token: String?
+        /// baresip's answer to a command whose effect is verified.
+        var refusal = ""
     }
 
     package static let pauses: [Duration] = [
@@ -162,6 +166,8 @@ package struct BaresipFollower: Sendable {
     var hasSaidGoodbye = false
     var reader = NetstringReader()
     var accounts: [String] = []
+    /// Nil until it is recognised.
+    var release: BaresipRelease?
     var calls: [Call] = []
     var nextCall: UInt32 = 1
     var nextToken: UInt64 = 1
@@ -269,6 +275,7 @@ package struct BaresipFollower: Sendable {
         jobs = []
         calls = []
         accounts = []
+        release = nil
         if wasFollowing { actions.append(.vanished) }
     }
 

@@ -1,6 +1,6 @@
-/// Parses baresip's console output about accounts and calls (1.0.0); unknown lines are ignored.
+/// Parses baresip's console output about accounts and calls (1.0 and 1.1); unknown lines are ignored.
 package enum BaresipListing {
-    /// One line of `listcalls`, which lists the calls of the current account.
+    /// One line of `listcalls`, which lists the calls of the current account (1.0) or of all accounts (1.1).
     package struct Line: Equatable, Sendable {
         package enum State: String, Sendable {
             case outgoing = "OUTGOING"
@@ -12,6 +12,8 @@ package enum BaresipListing {
 
         /// Argument of `line`.
         package let number: Int
+        /// Argument of `callfind`; nil in 1.0.
+        package let id: String?
         /// The call to which commands apply.
         package let isCurrent: Bool
         package let state: State
@@ -23,46 +25,71 @@ package enum BaresipListing {
     /// The current call according to `callstat`.
     package struct Status: Equatable, Sendable {
         package let id: String
+        /// Address of record of the own account.
+        package let account: String
         package let isOutgoing: Bool
         /// The URI; the name precedes it.
         package let peer: String
         package let name: String
     }
 
-    /// - Parameter text: as `> [line 2]  0:00:06  ESTABLISHED  (on hold)  sip:alice@example.org`.
+    /// - Parameter text: as `> [line 2]  0:00:06  ESTABLISHED  (on hold)  sip:alice@example.org`, or `[line 2, id ID]`.
     package static func lines(_ text: String) -> [Line] {
         text.split(whereSeparator: \.isNewline).compactMap { line in
             var words = line.split(separator: " ")
             let isCurrent = words.first == ">"
             if isCurrent { words.removeFirst() }
-            guard words.count >= 5, words[0] == "[line", words[1].last == "]", let number = Int(words[1].dropLast()),
+            guard words.count >= 5, words[0] == "[line", let number = Int(words[1].dropLast()) else { return nil }
+            var id: String?
+            if words[1].last == ",", words[2] == "id", words[3].last == "]", words[3].count > 1 {
+                id = String(words[3].dropLast())
+                words.removeSubrange(2...3)
+            } else if words[1].last != "]" {
+                return nil
+            }
+            guard words.count >= 5,
                 let state = Line.State(rawValue: String(words[3])), let peer = words.last
             else { return nil }
             let isOnHold = words.count >= 7 && words[4] == "(on" && words[5] == "hold)"
-            return Line(number: number, isCurrent: isCurrent, state: state, isOnHold: isOnHold, peer: String(peer))
+            return Line(
+                number: number, id: id, isCurrent: isCurrent, state: state, isOnHold: isOnHold, peer: String(peer))
         }
     }
 
-    /// - Parameter text: of `reginfo`, as `> sip:alice@example.org   OK`.
-    /// - Returns: the addresses of record in order, and the current one.
-    package static func accounts(_ text: String) -> (all: [String], current: String?) {
+    /// - Parameter text: of `reginfo`, as `> sip:alice@example.org   OK`, or `0 - sip:alice@example.org` (1.1).
+    /// - Returns: the addresses of record in order, the current one, which 1.1 does not mark, and the release; nil for both
+    ///   without an account.
+    package static func accounts(_ text: String) -> (all: [String], current: String?, release: BaresipRelease?) {
         var all: [String] = []
         var current: String?
+        var release: BaresipRelease?
         for line in text.split(whereSeparator: \.isNewline) {
             var words = line.split(separator: " ")
             let isCurrent = words.first == ">"
             if isCurrent { words.removeFirst() }
+            let isNumbered = words.count > 2 && Int(words[0]) != nil && words[1] == "-"
+            if isNumbered { words.removeFirst(2) }
             guard let account = words.first, account.hasPrefix("sip") else { continue }
             all.append(String(account))
             if isCurrent { current = String(account) }
+            release = isNumbered ? .v1dot1 : .v1dot0
         }
-        return (all, current)
+        return (all, current, release)
+    }
+
+    /// - Parameter text: of `dial`, as `call id: 044f11b14da01058`.
+    /// - Returns: nil in 1.0, which says nothing.
+    package static func dialled(_ text: String) -> String? {
+        let words = text.split(whereSeparator: \.isWhitespace)
+        guard words.count == 3, words[0] == "call", words[1] == "id:" else { return nil }
+        return String(words[2])
     }
 
     /// - Parameter text: of `callstat`; nil when there is no call.
     package static func status(_ text: String) -> Status? {
         var id: Substring?
         var isOutgoing: Bool?
+        var account: Substring = ""
         var peer: (uri: Substring, name: Substring)?
         for line in text.split(whereSeparator: \.isNewline) {
             let words = line.split(separator: " ")
@@ -71,6 +98,8 @@ package enum BaresipListing {
                 id = word.dropFirst(3)
             } else if words.first == "direction:", words.count == 2 {
                 isOutgoing = words[1] == "Outgoing"
+            } else if words.first == "local_uri:", let open = line.lastIndex(of: "<"), line.last == ">" {
+                account = line[line.index(after: open)...].dropLast()
             } else if words.first == "peer_uri:", let open = line.lastIndex(of: "<"), line.last == ">" {
                 let name = line[..<open].drop { $0 != ":" }.dropFirst()
                 peer = (line[line.index(after: open)...].dropLast(), name)
@@ -79,6 +108,7 @@ package enum BaresipListing {
         guard let id, let isOutgoing, let peer else { return nil }
         let words = peer.name.split(separator: " ")
         return Status(
-            id: String(id), isOutgoing: isOutgoing, peer: String(peer.uri), name: words.joined(separator: " "))
+            id: String(id), account: String(account), isOutgoing: isOutgoing, peer: String(peer.uri),
+            name: words.joined(separator: " "))
     }
 }

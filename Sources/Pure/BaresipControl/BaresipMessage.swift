@@ -1,7 +1,7 @@
 package import JSONText
 package import Telephony
 
-/// Message from baresip's module `ctrl_tcp` (1.0.0): answer to a command, or event.
+/// Message from baresip's module `ctrl_tcp` (1.0 and 1.1): answer to a command, or event.
 package enum BaresipMessage: Equatable, Sendable {
     /// - Parameters:
     ///   - token: the command's own; nil when it had none.
@@ -45,7 +45,7 @@ package struct BaresipEvent: Equatable, Sendable {
         case progress = "CALL_PROGRESS"
         case established = "CALL_ESTABLISHED"
         case closed = "CALL_CLOSED"
-        /// With `offer` and no id: dialling begins. 1.0.0 has no separate event for that.
+        /// With `offer` and no id: dialling begins. Neither release has a separate event for that.
         case localDescription = "CALL_LOCAL_SDP"
         /// With `answer`: the far end accepted a change by this end, such as a hold.
         case remoteDescription = "CALL_REMOTE_SDP"

@@ -8,99 +8,15 @@ import Testing
 @Suite struct BaresipFollowerTests {
     private typealias Action = BaresipFollower.Action
     private typealias Key = BaresipFollower.CallKey
-
-    /// Plays a dialogue: feeds baresip's lines to the follower and expects the follower to send the controller's lines.
-    private struct Player {
-        var follower: BaresipFollower
-        var now = Instant(nanoseconds: 1_000_000_000)
-        /// Actions without sent bytes.
-        var actions: [Action] = []
-        private var sent: [String] = []
-        private var lines: [Substring]
-
-        init(_ dialogue: String = "", account: String? = nil) {
-            follower = BaresipFollower(account: account)
-            lines = dialogue.split(separator: "\n")
-        }
-
-        mutating func run(_ found: [Action]) {
-            for action in found {
-                if case .send(let command, let parameters, let token) = action {
-                    let part = parameters.map { ",\"params\":\"\($0)\"" } ?? ""
-                    sent.append("{\"command\":\"\(command)\"\(part),\"token\":\"\(token)\"}")
-                } else {
-                    actions.append(action)
-                }
-            }
-        }
-
-        mutating func connect() {
-            run(follower.start(at: now))
-            run(follower.connected(at: now))
-        }
-
-        /// Continues until the follower has to receive a request, or the dialogue ends.
-        mutating func play(sourceLocation: SourceLocation = #_sourceLocation) {
-            while let line = lines.first {
-                if line.hasPrefix("< ") {
-                    lines.removeFirst()
-                    say(String(line.dropFirst(2)))
-                } else {
-                    guard !sent.isEmpty else { return }
-                    lines.removeFirst()
-                    #expect(sent.removeFirst() == line.dropFirst(2), sourceLocation: sourceLocation)
-                }
-            }
-        }
-
-        mutating func say(_ text: String) {
-            run(follower.received(NetstringReader.frame(text), at: now))
-        }
-
-        /// Number of remaining lines.
-        var rest: Int { lines.count }
-
-        mutating func takeSent() -> [String] {
-            defer { sent = [] }
-            return sent
-        }
-
-        mutating func removeActions() -> [Action] {
-            defer { actions = [] }
-            return actions
-        }
-
-        mutating func request(_ request: BaresipFollower.Request, _ id: UInt64) {
-            run(follower.request(request, id: .init(id), at: now))
-        }
-
-        /// The reported calls.
-        func keys() -> [Key] {
-            actions.compactMap { action in
-                if case .added(let key, _, _, _) = action { key } else { nil }
-            }
-        }
-
-        mutating func pass(_ time: Duration) {
-            now = now.advanced(by: time)
-            run(follower.deadlineReached(at: now))
-        }
-    }
-
-    private func following(_ dialogue: String) -> Player {
-        var player = Player(dialogue)
-        player.connect()
-        player.play()
-        return player
-    }
+    private typealias Player = BaresipPlayer
 
     @Test func `an incoming call is answered, held, resumed, given tones, muted and ended`() throws {
-        var player = following(BaresipDialogue.incoming)
+        var player = Player.following(BaresipDialogue.incoming)
         let key = try #require(player.keys().first)
         let ann = BaresipPeer(uri: "sip:+4930123@127.0.0.1:15060", name: "Ann Ä")
         #expect(
             player.removeActions() == [
-                .connect, .note(.following), .appeared, .added(key, .incoming, ann, .incoming),
+                .connect, .note(.following(.v1dot0)), .appeared, .added(key, .incoming, ann, .incoming),
             ])
         player.request(.answer(key), 1)
         player.play()
@@ -127,7 +43,7 @@ import Testing
     }
 
     @Test func `a dialled call rings, is answered and ends; another one fails with its reason`() {
-        var player = following(BaresipDialogue.outgoing)
+        var player = Player.following(BaresipDialogue.outgoing)
         _ = player.removeActions()
         let (first, actions) = player.follower.dial("sip:bob@127.0.0.1:15070", id: .init(1), at: player.now)
         player.run(actions)
@@ -145,7 +61,7 @@ import Testing
     }
 
     @Test func `a call dialled in baresip is reported before it rings`() throws {
-        var player = following(BaresipDialogue.outgoing)
+        var player = Player.following(BaresipDialogue.outgoing)
         _ = player.removeActions()
         player.say(
             #"{"event":true,"type":"CALL_LOCAL_SDP","class":"other","accountaor":"sip:a@b","direction":"outgoing","#
@@ -171,7 +87,7 @@ import Testing
     }
 
     @Test func `answering a second call holds the first one, which is read from the list of calls`() throws {
-        var player = following(BaresipDialogue.second)
+        var player = Player.following(BaresipDialogue.second)
         let first = try #require(player.keys().first)
         player.request(.answer(first), 1)
         player.play()
@@ -188,14 +104,14 @@ import Testing
     }
 
     @Test func `existing calls are adopted, and end with baresip`() throws {
-        var player = following(BaresipDialogue.running)
+        var player = Player.following(BaresipDialogue.running)
         let keys = player.keys()
         try #require(keys.count == 2)
         let ann = BaresipPeer(uri: "sip:+4930123@127.0.0.1:15060", name: "Ann Ä")
         let carol = BaresipPeer(uri: "sip:carol@127.0.0.1:15080", name: "carol")
         #expect(
             player.removeActions() == [
-                .connect, .note(.following), .appeared,
+                .connect, .note(.following(.v1dot0)), .appeared,
                 .added(keys[0], .incoming, ann, .incoming), .changed(keys[0], .active), .changed(keys[0], .held),
                 .added(keys[1], .incoming, carol, .incoming), .changed(keys[1], .active),
                 .changed(keys[1], .ended(.remoteHangUp)),
@@ -287,7 +203,7 @@ import Testing
     }
 
     @Test func `stopping ends requests and calls`() throws {
-        var player = following(BaresipDialogue.incoming)
+        var player = Player.following(BaresipDialogue.incoming)
         let key = try #require(player.keys().first)
         _ = player.removeActions()
         player.request(.answer(key), 1)
@@ -301,7 +217,7 @@ import Testing
     // MARK: Failures
 
     @Test func `an answer that baresip accepts but does not carry out times out`() throws {
-        var player = following(BaresipDialogue.incoming)
+        var player = Player.following(BaresipDialogue.incoming)
         let key = try #require(player.keys().first)
         _ = player.removeActions()
         player.request(.answer(key), 1)
@@ -316,7 +232,7 @@ import Testing
     }
 
     @Test func `a call that baresip does not find is not mistaken for its current one`() throws {
-        var player = following(BaresipDialogue.incoming)
+        var player = Player.following(BaresipDialogue.incoming)
         let key = try #require(player.keys().first)
         _ = player.removeActions()
         _ = player.takeSent()
@@ -328,7 +244,7 @@ import Testing
     }
 
     @Test func `mute is toggled again when it already was on`() throws {
-        var player = following(BaresipDialogue.incoming)
+        var player = Player.following(BaresipDialogue.incoming)
         let key = try #require(player.keys().first)
         _ = player.removeActions()
         player.request(.setMuted(key, true), 1)
@@ -342,7 +258,7 @@ import Testing
 
     @Test(arguments: ["", "a b", "1\n2", "Ä", String(repeating: "1", count: 201)])
     func `an invalid number is refused`(number: String) {
-        var player = following(BaresipDialogue.outgoing)
+        var player = Player.following(BaresipDialogue.outgoing)
         _ = player.removeActions()
         let (_, actions) = player.follower.dial(number, id: .init(1), at: player.now)
         guard actions.count == 1, case .completed(.init(1), .invalid?) = actions[0] else {
@@ -355,6 +271,7 @@ import Testing
         var random = SeededGenerator(seed: 20_261_122)
         let messages = [
             BaresipDialogue.incoming, BaresipDialogue.outgoing, BaresipDialogue.second, BaresipDialogue.running,
+            BaresipDialogue.incoming11, BaresipDialogue.outgoing11, BaresipDialogue.running11,
         ].flatMap { $0.split(separator: "\n").filter { $0.hasPrefix("< ") }.map { String($0.dropFirst(2)) } }
         for _ in 0..<300 {
             var player = Player()
