@@ -1,3 +1,4 @@
+import BluetoothTypes
 import ControlLoop
 import DBus
 import Glibc
@@ -12,7 +13,8 @@ extension BusPeer {
     /// Finds known programs among the clients of the bus: by the well-known names that they own, then by the names of their
     /// processes. bluetoothd itself does not say who has registered a profile.
     ///
-    /// - Returns: at most one entry for each process, those with a known bus name first; empty if the bus does not answer.
+    /// - Returns: at most one entry for each process, those with a known bus name first; empty if the bus does not answer. Of
+    ///   PipeWire's two processes only the session manager, bluetoothd's client.
     @ControlPlane
     static func search(_ bus: BusConnection) async -> [BusPeer] {
         let names = await list(bus)
@@ -35,7 +37,7 @@ extension BusPeer {
                     uniqueName: uniqueName, processID: processID, processName: process,
                     unit: processID.map { unit(ofCgroup: readProcess($0, "cgroup")) } ?? "", program: program))
         }
-        return found
+        return found.filter { $0.program != .pipewire || !found.contains { $0.program == .wireplumber } }
     }
 
     /// The unit in the text of `/proc/PID/cgroup`: the last path component of the last line, if it is a service or scope.

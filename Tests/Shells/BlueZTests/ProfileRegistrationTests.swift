@@ -265,7 +265,7 @@ struct ProfileRegistrationTests {
         let text = refusal.description
         #expect(text.contains("0000111f-0000-1000-8000-00805f9b34fb"))
         #expect(text.contains("(\(unique), process \(getpid())"))
-        #expect(text.contains("start it without `-p hfp-ag`, or stop it"))
+        #expect(text.contains("start it with `-p a2dp-source` alone, without `hfp-ag` and `hsp-ag`, or stop it"))
         #expect(fixture.log.all.contains("warning: \(text)"))
         rival.close()
         #expect(try await states.next() == .registered)
@@ -285,10 +285,32 @@ struct ProfileRegistrationTests {
         let refusal = try await refusal()
         #expect(refusal.description.contains("probably pulseaudio (:"))
         #expect(refusal.description.contains("process \(rival.processID)"))
-        #expect(refusal.description.contains("remove module-bluetooth-discover"))
+        #expect(refusal.description.contains("load module-bluetooth-discover with `headset=ofono`"))
         fixture.fake.vacate(.handsFreeAudioGateway)
         rival.end()
         #expect(try await states.next() == .registered)
+        await registration.stop()
+    }
+
+    @Test func `of PipeWire's two processes the session manager is named, with file and line`() async throws {
+        let fixture = try await BlueZFixture()
+        defer { fixture.stop() }
+        let silent = try BusConnection(fixture.privateBus.address)
+        defer { silent.close() }
+        let server = try RivalProcess(named: "pipewire", on: fixture.privateBus.address, waitingFor: silent)
+        try await server.joined.value()
+        let other = try BusConnection(fixture.privateBus.address)
+        defer { other.close() }
+        let manager = try RivalProcess(named: "wireplumber", on: fixture.privateBus.address, waitingFor: other)
+        try await manager.joined.value()
+        fixture.fake.occupy(.handsFreeAudioGateway)
+        let registration = registration(fixture)
+        #expect(try await states.next() == .waitingForService)
+        let text = try await refusal().description
+        #expect(text.contains("probably wireplumber (:") && !text.contains("pipewire (:"))
+        #expect(text.contains(WirePlumberLine.handsFreeOff.version05) && text.contains(WirePlumberLine.file05))
+        manager.end()
+        server.end()
         await registration.stop()
     }
 

@@ -1,4 +1,5 @@
 import BTCallAPI
+import BluetoothTypes
 import Configuration
 import DBus
 
@@ -82,44 +83,17 @@ let bluetoothdChecks = [
     },
 ]
 
-/// A program that implements the profiles, and the way to keep it from them.
-private struct Rival {
-    /// Names in `/proc/PID/comm`.
-    let processes: [String]
-    let remedy: String
-    let command: String
-
-    static let all = [
-        Rival(
-            processes: ["wireplumber", "pipewire", "pipewire-media-"],
-            remedy: "remove the headset roles from WirePlumber: bluez5.roles = [ a2dp_sink a2dp_source ], or stop it",
-            command: "systemctl --user disable --now wireplumber pipewire"),
-        Rival(
-            processes: ["pulseaudio"],
-            remedy: "start its module with headset=none, remove module-bluetooth-discover, or stop PulseAudio",
-            command: "systemctl --user disable --now pulseaudio.socket pulseaudio.service"),
-        Rival(
-            processes: ["ofonod"],
-            remedy: "disable its plugin hfp_ag_bluez5 (ofonod --noplugin=hfp_ag_bluez5), or stop it",
-            command: "systemctl disable --now ofono"),
-        Rival(
-            processes: ["bluealsa", "bluealsad"],
-            remedy: "start it with A2DP alone: -p a2dp-source, without hfp-ag and hsp-ag",
-            command: "systemctl edit bluealsa"),
-        Rival(processes: ["hsphfpd"], remedy: "stop it", command: "systemctl disable --now hsphfpd"),
-        Rival(processes: ["cras"], remedy: "stop it", command: "stop cras"),
-    ]
-}
-
 extension DoctorSystem {
     /// One finding for each program that may have the profile: bluetoothd does not name the owner.
     fileprivate func profileOwner(
         _ profile: String, _ uuid: String, severity: DoctorSeverity? = nil
     ) -> [DoctorEvidence] {
         let seen = "bluetoothd offers \(uuid)-…, and btcalld has not registered it"
-        let rivals = processesOnBus.compactMap { process in
-            Rival.all.first { $0.processes.contains(process.name) }.map { (process, $0) }
+        let known = processesOnBus.compactMap { process in
+            RivalProgram(process: process.name).flatMap { $0 == .btcalld ? nil : (process, $0) }
         }
+        // Of PipeWire's two processes the session manager is bluetoothd's client.
+        let rivals = known.filter { _, rival in rival != .pipewire || !known.contains { $0.1 == .wireplumber } }
         guard !rivals.isEmpty else {
             return [
                 DoctorEvidence(
@@ -131,7 +105,7 @@ extension DoctorSystem {
         return rivals.map { process, rival in
             DoctorEvidence(
                 "\(process.title) has \(profile)", seen: seen + "; that process is on the bus", severity: severity,
-                remedy: rival.remedy, command: rival.command)
+                remedy: rival.profileRemedy, command: rival.command)
         }
     }
 }
