@@ -241,5 +241,11 @@ struct DoctorProvocation: Sendable, CustomStringConvertible {
             objects[DoctorFixture.bridgeHeadsetPath] = nil
             fixture.bus.btcall = .objects(objects)
         },
+        .init("headset-music", .note, "wireplumber (process 906) cannot play to it") { fixture in
+            try fixture.start("wireplumber", 906)
+            var objects = fixture.bus.btcall.objects
+            objects[DoctorFixture.bridgeHeadsetPath]?[BTCallName.Interface.headset]?["MediaState"] = "idle"
+            fixture.bus.btcall = .objects(objects)
+        },
     ]
 }

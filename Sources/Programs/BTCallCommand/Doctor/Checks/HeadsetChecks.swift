@@ -1,4 +1,5 @@
 import BTCallAPI
+import BluetoothTypes
 
 /// Checks whether the paired headsets can be reached and used.
 let headsetChecks = [
@@ -105,6 +106,28 @@ let headsetChecks = [
                 "the headset \(headset.title) is connected without the profile for calls",
                 seen: "Connected of \(headset.path) is true; btcalld has no codecs of it",
                 command: "busctl call org.bluez \(headset.path) org.bluez.Device1 ConnectProfile s \(uuid)")
+        }
+    },
+    DoctorCheck(
+        "headset-music", .note,
+        finds: "btcalld has the A2DP of a headset, so that PipeWire, PulseAudio or BlueALSA cannot play to it",
+        remedy:
+            "nothing, if that is wanted; for music of the other program leave A2DP to it, and connect the headset again",
+        command: "btcall config bluetooth.a2dp no"
+    ) { system in
+        let others = system.processesOnBus.filter { process in
+            switch RivalProgram(process: process.name) {
+            case .pulseaudio, .wireplumber, .pipewire, .bluealsa: true
+            case .ofonod, .hsphfpd, .cras, .btcalld, nil: false
+            }
+        }
+        guard let other = others.first else { return .ok }
+        let ours = system.bridgeHeadsets
+        return system.eachHeadset { headset in
+            guard let media = ours[headset.address]?.media, media.state != .foreign else { return nil }
+            return DoctorEvidence(
+                "btcalld has the A2DP of the headset \(headset.title), and \(other.title) cannot play to it",
+                seen: "btcalld has a MediaState of it; bluetoothd keeps the program that a headset used last")
         }
     },
 ]
