@@ -105,8 +105,8 @@ struct VerbGroup {
             "Scripts",
             [
                 MonitorCommand.self, ProviderCommand.self, CallCommand.self, WatchCommand.self, InterruptCommand.self,
-                SessionCommand.self, CompletionsCommand.self, ManualCommand.self,
-            ], rare: ["watch", "interrupt", "session", "completions", "manual"]),
+                SessionCommand.self, PauseMusicCommand.self, CompletionsCommand.self, ManualCommand.self,
+            ], rare: ["watch", "interrupt", "session", "pause-music", "completions", "manual"]),
         VerbGroup(
             "System",
             [
