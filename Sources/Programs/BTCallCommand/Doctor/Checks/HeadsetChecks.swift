@@ -121,7 +121,9 @@ let headsetChecks = [
             case .ofonod, .hsphfpd, .cras, .btcalld, nil: false
             }
         }
-        guard let other = others.first else { return .ok }
+        // Of PipeWire's two processes the session manager is bluetoothd's client.
+        let manager = others.first { RivalProgram(process: $0.name) == .wireplumber }
+        guard let other = manager ?? others.first else { return .ok }
         let ours = system.bridgeHeadsets
         return system.eachHeadset { headset in
             guard let media = ours[headset.address]?.media, media.state != .foreign else { return nil }
