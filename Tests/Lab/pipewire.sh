@@ -30,6 +30,7 @@ remedy() { # [backend|roles|none]: the file that the page names, or none
 	[ -n "$1" ] || return 0
 	local file=/etc/wireplumber/wireplumber.conf.d/51-btcall.conf
 	[ "$(wireplumber_release)" = 0.4 ] && file=/etc/wireplumber/bluetooth.lua.d/51-btcall.lua
+	mkdir -p "${file%/*}"
 	wireplumber_line "$1" > "$file" && [ -s "$file" ] && note "$file: $(cat "$file")"
 }
 
