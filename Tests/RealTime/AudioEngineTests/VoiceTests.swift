@@ -72,7 +72,9 @@ struct VoiceTests {
         #expect(plain < -33, "\(plain) dB")
     }
 
-    @Test(withWebRTC) func `S1.3 a device that processes its own voice is left alone, and processed when it stops`() throws {
+    @Test(withWebRTC) func `S1.3 a device that processes its own voice is left alone, and processed when it stops`()
+        throws
+    {
         let bench = TickBench(far: Self.farEnd)
         let device = try bench.add(1, in: Room.rooms[1])
         try bench.setVoice(.webrtc)
@@ -96,7 +98,9 @@ struct VoiceTests {
         #expect(abs(Self.loss(bench, device, 9.5..<10.5)) < 1)
     }
 
-    @Test(withWebRTC) func `S1.3 after a change of route in mid-sentence the echo is down again within a second`() throws {
+    @Test(withWebRTC) func `S1.3 after a change of route in mid-sentence the echo is down again within a second`()
+        throws
+    {
         let bench = TickBench(far: Self.farEnd)
         let first = try bench.add(1, in: Room.rooms[0])
         let second = try bench.add(2, in: Room.rooms[2], queueMilliseconds: 150)
