@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=600 bonds="h1"
+# lab: limit=600 long=1 bonds="h1"
 # A desktop's PipeWire beside btcalld, as docs/questions/PipeWire.md says: with its defaults and with each remedy, started before
 # and after btcalld. Who has the headset's calls and its music, and what btcalld and the doctor say. Then PipeWire's music makes
 # room for a call, and comes back.
