@@ -31,7 +31,7 @@ import Testing
 
     /// Foreign programs: their lines are only parsed.
     static let skippedPrograms: Set<String> = [
-        "coredumpctl", "dbus-daemon", "ffmpeg", "gst-launch-1.0", "lldb", "sox",
+        "coredumpctl", "dbus-daemon", "ffmpeg", "gst-launch-1.0", "lldb", "sox", "wireplumber",
         "adduser", "amixer", "aplay", "apt-get", "arecord", "bluetoothctl", "jq", "journalctl", "udevadm", "usermod",
     ]
 
