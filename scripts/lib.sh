@@ -32,6 +32,14 @@ packages_for() {
 	for set in "$@"; do sed -n "s/^$set: //p" "$root/scripts/packages"; done
 }
 
+# The archive of Debian that apt of this machine uses.
+debian_mirror() {
+	local mirror
+	mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Component: main' 2>/dev/null | grep -v security | head -1)
+	[ -n "$mirror" ] || die "apt knows no mirror of Debian: run apt-get update"
+	echo "$mirror"
+}
+
 need_swift() { command -v swift >/dev/null || die "no Swift toolchain in PATH: install Swift 6.2 or later from swift.org"; }
 
 # Test targets that do not depend on time, and as a filter of `swift test`.
