@@ -131,7 +131,8 @@ struct CommandModel {
 
     /// Notations of headsets: in either case, with blanks and line feeds.
     private static func spelled(_ line: String, _ random: inout SeededGenerator) -> String {
-        guard !line.contains("\"") else { return line }
+        // The letters of tones are capital.
+        guard !line.contains("\""), !line.hasPrefix("AT+VTS") else { return line }
         var line = random.below(4) == 0 ? line.lowercased() : line
         if random.below(4) == 0 {
             line = line.split(separator: ",", omittingEmptySubsequences: false).joined(separator: " , ")
@@ -314,7 +315,7 @@ struct CommandModel {
     private var tones: (inout Self, inout SeededGenerator) -> Case {
         { model, random in
             let tone = model.pick(["0", "9", "*", "#", "A", "D"], &random)
-            let bad = model.pick(["", "E", "12", "1,x", "1,2,3"], &random)
+            let bad = model.pick(["", "E", "a", "d", "12", "1,x", "1,2,3"], &random)
             guard random.below(2) == 0 else { return ("AT+VTS=\(bad)", .error) }
             return ("AT+VTS=\(tone)", model.isConnected && model.calls.isTalking ? .ask("dtmf \(tone)") : .error)
         }

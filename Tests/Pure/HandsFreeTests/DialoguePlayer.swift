@@ -230,7 +230,7 @@ extension Dialogue.Output {
         case .audioRequested: "audio requested"
         case .ownNoiseReduction: "nrec off"
         case .voiceRecognition(let isOn): "vr \(isOn ? "on" : "off")"
-        case .vendor(let word): "vendor \(word)"
+        case .vendor(let report): "vendor \(report.word)"
         }
     }
 }

@@ -87,6 +87,20 @@ package enum ATSyntaxError: Error, Hashable, Sendable {
     case missing
     /// A parameter is invalid.
     case malformed
+    /// A number is outside the accepted range.
+    case range
+    /// A text is invalid.
+    case text
     /// There are more parameters than the command accepts.
     case excess
+
+    /// Error code for a headset with extended errors. No code of HFP 1.9 §4.34.2 means wrong parameters: they are not
+    /// allowed.
+    var code: CMEError {
+        switch self {
+        case .missing, .malformed, .excess: .notAllowed
+        case .range: .invalidIndex
+        case .notACommand, .text: .invalidText
+        }
+    }
 }

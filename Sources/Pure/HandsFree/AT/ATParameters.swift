@@ -33,7 +33,7 @@ package struct ATParameters: Hashable, Sendable {
     /// Reads a decimal number within `range`.
     package mutating func number(in range: ClosedRange<Int>) throws(ATSyntaxError) -> Int {
         let number = try number()
-        guard range.contains(number) else { throw .malformed }
+        guard range.contains(number) else { throw .range }
         return number
     }
 

@@ -48,7 +48,7 @@ extension AudioGateway {
 
     /// Handles a closed link, whichever side closed it. Reopening is the policy's decision.
     package mutating func audioClosed(at now: Instant) -> [Action] {
-        volume.resendAt = nil
+        volume.forgetResend()
         perform(audio.closed(at: now))
         return finish()
     }
@@ -117,13 +117,13 @@ extension AudioGateway {
             return isAccepted ? .done : .refuse(.notAllowed)
         case (.noiseReduction, .set):
             // Off for the rest of the connection: it cannot be switched on again (HFP 1.9 §4.34.2, AT+NREC).
-            guard try !flag(command) else { throw .malformed }
+            guard try !flag(command) else { throw .range }
             guard features.contains(.echoCancelling) else { return .refuse(.notSupported) }
             tell(.ownNoiseReduction)
             return .done
         case (.voiceRecognition, .set): return try respondToVoiceRecognition(command.parameters)
         case (.voiceTag, .set):
-            guard try parameters.number() == 1 else { throw .malformed }
+            guard try parameters.number() == 1 else { throw .range }
             try parameters.end()
             guard features.contains(.voiceTag), let number = configuration.voiceTagNumber else {
                 return .refuse(.notSupported)

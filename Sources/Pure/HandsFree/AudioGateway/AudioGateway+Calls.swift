@@ -259,7 +259,8 @@ extension AudioGateway {
 
     private func threeWay(_ list: ATParameters) throws(ATSyntaxError) -> Reply {
         var parameters = list
-        guard let action = ThreeWayAction(text: parameters.text() ?? "") else { throw .malformed }
+        guard let text = parameters.text() else { throw .missing }
+        guard let action = ThreeWayAction(text: text) else { throw .range }
         try parameters.end()
         guard threeWayOptions.contains(ThreeWayOption(action)) else { return .refuse(.notSupported) }
         return hasCalls(for: action) ? .ask(.threeWay(action)) : .refuse(.notAllowed)
@@ -284,19 +285,20 @@ extension AudioGateway {
         }
     }
 
-    /// Handles AT+VTS=tone, with or without quotes and a length, which is up to the provider.
+    /// Handles AT+VTS=tone, with or without quotes and a length, which is up to the provider. Letters are capital (3GPP TS
+    /// 27.007 §C.2.11).
     private func tone(_ list: ATParameters) throws(ATSyntaxError) -> Reply {
         var parameters = list
-        guard let text = parameters.text(), let byte = text.utf8.first, text.utf8.count == 1 else { throw .malformed }
+        guard let text = parameters.text(), let byte = text.utf8.first, text.utf8.count == 1 else { throw .text }
         _ = try parameters.optionalNumber()
         try parameters.end()
-        switch ATCommand.upper(byte) {
+        switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "D"), UInt8(ascii: "*"),
             UInt8(ascii: "#"):
             guard calls.indicators.call == 1 || calls.indicators.callSetup >= 2 else { return .refuse(.notAllowed) }
-            return .ask(.sendDTMF(String(Unicode.Scalar(ATCommand.upper(byte)))))
+            return .ask(.sendDTMF(text))
         default:
-            throw .malformed
+            throw .text
         }
     }
 }

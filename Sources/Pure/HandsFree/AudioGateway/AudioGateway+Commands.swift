@@ -109,7 +109,7 @@ extension AudioGateway {
     func checkKey(_ command: ATCommand) throws(ATSyntaxError) {
         guard command.form == .set else { throw .missing }
         var parameters = command.parameters
-        guard try parameters.number() == 200 else { throw .malformed }
+        guard try parameters.number() == 200 else { throw .range }
         try parameters.end()
     }
 

@@ -76,7 +76,7 @@ extension AudioGateway {
         let value = try parameters.optionalNumber() ?? 0
         _ = try parameters.optionalNumber()
         try parameters.end()
-        guard (0...1).contains(value) else { throw .malformed }
+        guard (0...1).contains(value) else { throw .range }
         isReporting = mode == 3 && value == 1
         connection.heard(.reporting)
         return .done
@@ -92,7 +92,7 @@ extension AudioGateway {
             position += 1
             guard position <= 64 else { throw .excess }
             guard let value else { continue }
-            guard (0...1).contains(value) else { throw .malformed }
+            guard (0...1).contains(value) else { throw .range }
             guard let indicator = Indicator(rawValue: position), !indicator.isMandatory else { continue }
             if value == 1 { next.remove(indicator) } else { next.insert(indicator) }
         }
@@ -107,7 +107,7 @@ extension AudioGateway {
         case .set:
             var parameters = command.parameters
             let numbers = try parameters.numbers(limit: 32)
-            guard numbers.allSatisfy({ $0 <= UInt16.max }) else { throw .malformed }
+            guard numbers.allSatisfy({ $0 <= UInt16.max }) else { throw .range }
             let list = numbers.compactMap { HFIndicator(rawValue: $0) }
             connection.heard(.hfIndicators(list))
         case .test:

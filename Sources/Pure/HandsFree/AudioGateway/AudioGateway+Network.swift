@@ -25,7 +25,7 @@ extension AudioGateway {
             for number in configuration.subscriberNumbers { send(.subscriberNumber(number)) }
         case (.networkOperator, .set):
             var parameters = command.parameters
-            guard try parameters.number() == 3, try parameters.number() == 0 else { throw .malformed }
+            guard try parameters.number() == 3, try parameters.number() == 0 else { throw .range }
             try parameters.end()
         case (.networkOperator, .read): send(.networkOperator(configuration.networkOperator))
         default: return .refuse(.notSupported)

@@ -67,7 +67,7 @@ extension AudioGateway {
         }
         guard command.form == .set, configuration.responseAndHold else { return .refuse(.notSupported) }
         var parameters = command.parameters
-        guard let value = ResponseAndHold(rawValue: try parameters.number()) else { throw .malformed }
+        guard let value = ResponseAndHold(rawValue: try parameters.number()) else { throw .range }
         try parameters.end()
         let isPossible = value == .hold ? calls.first(.incoming) != nil : responseAndHold.isHolding
         return isPossible ? .ask(.responseAndHold(value)) : .refuse(.notAllowed)

@@ -8,7 +8,7 @@ extension AudioGateway {
         case (.appleAccessory, .set):
             // Vendor, product and version; not always hexadecimal, and not used here (docs/inside/Interop.md A12).
             guard let identity = parameters.text() else { throw .missing }
-            guard identity.split(separator: "-", omittingEmptySubsequences: false).count == 3 else { throw .malformed }
+            guard identity.split(separator: "-", omittingEmptySubsequences: false).count == 3 else { throw .text }
             let name = configuration.quirks.appleName ?? configuration.appleName
             send(.appleAccessory(name: name, features: configuration.appleFeatures))
             return .done
@@ -18,8 +18,9 @@ extension AudioGateway {
             send(.appleVoiceAssistant(0))
             return .done
         case (.appleEyesFree, .set):
-            _ = try parameters.number(in: 0...2)
+            let value = try parameters.number(in: 0...2)
             try parameters.end()
+            vendorSettings.eyesFree = value
             return .done
         case (.plantronicsEvent, .set): return try handlePlantronicsEvent(&parameters)
         case (.android, .test):
@@ -56,7 +57,7 @@ extension AudioGateway {
             let value = try parameters.number()
             switch key {
             case 1:
-                guard value <= 9 else { throw .malformed }
+                guard value <= 9 else { throw .range }
                 level = value
             case 2: isDocked = value != 0
             default: break
@@ -73,28 +74,28 @@ extension AudioGateway {
     // MARK: Plantronics
 
     /// Handles AT+XEVENT=BATTERY,level,levels,minutes,charging; the short form has only the level, of ten. Other events are
-    /// passed on by their word.
+    /// passed on.
     private mutating func handlePlantronicsEvent(_ parameters: inout ATParameters) throws(ATSyntaxError) -> Reply {
         guard let word = parameters.text() else { throw .missing }
-        guard word.utf8.first.map(Self.isLetter) == true else { throw .malformed }
+        guard word.utf8.first.map(Self.isLetter) == true else { throw .text }
         guard word.uppercased() == "BATTERY" else {
-            tell(.vendor(ATText.word(word)))
+            tell(.vendor(VendorReport(word, parameters)))
             return .done
         }
         let level = try parameters.number()
         guard let levels = try parameters.optionalNumber() else {
-            guard level <= 9 else { throw .malformed }
+            guard level <= 9 else { throw .range }
             tell(.battery(BatteryReport(.plantronics, ofTen: level)))
             return .done
         }
-        guard levels > 1, level <= levels else { throw .malformed }
-        _ = try parameters.optionalNumber()
+        guard levels > 1, level <= levels else { throw .range }
+        let minutes = try parameters.optionalNumber()
         let charging = try parameters.optionalNumber()
         tell(
             .battery(
                 BatteryReport(
                     .plantronics, percent: level * 100 / (levels - 1), level: level, levels: levels,
-                    isCharging: charging.map { $0 != 0 })))
+                    isCharging: charging.map { $0 != 0 }, minutesLeft: minutes)))
         return .done
     }
 
@@ -109,10 +110,9 @@ extension AudioGateway {
         switch word.uppercased() {
         case SinkAudioPolicy.word where configuration.takesAudioPolicy:
             let preferences = try parameters.numbers(limit: 3).map(SinkAudioPolicy.Preference.init(rawValue:))
-            guard preferences.count == 3, let calls = preferences[0], let activation = preferences[1],
-                let ring = preferences[2]
-            else {
-                throw .malformed
+            guard preferences.count == 3 else { throw .missing }
+            guard let calls = preferences[0], let activation = preferences[1], let ring = preferences[2] else {
+                throw .range
             }
             allowsInbandRing = ring != .notAllowed
             tell(.audioPolicy(SinkAudioPolicy(calls: calls, activation: activation, inbandRing: ring)))
@@ -127,7 +127,7 @@ extension AudioGateway {
             return .done
         case "XHSTBATSOH", "MGNP":
             // The battery's health; buttons that the profile does not define.
-            tell(.vendor(ATText.word(word)))
+            tell(.vendor(VendorReport(word, parameters)))
             return .done
         default: return .refuse(.notSupported)
         }
@@ -147,8 +147,17 @@ extension AudioGateway {
     /// Handles AT+CSR=0, which switches all off, and AT+CSR=(4,1),(5,0), which switches some on or off. Unlisted indicators
     /// stay off.
     private mutating func handleCSRIndicators(_ bytes: [UInt8]) throws(ATSyntaxError) -> Reply {
-        if bytes == [UInt8(ascii: "0")] { return .done }
-        _ = try CSRIndicator.list(bytes)
+        guard bytes != [UInt8(ascii: "0")] else {
+            vendorSettings.silencedCSR = [CSRIndicator.battery, CSRIndicator.power]
+            return .done
+        }
+        for indicator in try CSRIndicator.list(bytes) {
+            if indicator.value == 0 {
+                vendorSettings.silencedCSR.insert(indicator.index)
+            } else {
+                vendorSettings.silencedCSR.remove(indicator.index)
+            }
+        }
         return .done
     }
 

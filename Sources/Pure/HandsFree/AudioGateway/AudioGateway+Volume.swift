@@ -10,9 +10,20 @@ struct VolumeState: Sendable {
     var resendAt: Instant?
     /// Volumes known before the audio link opened and not reported since.
     var stale: Set<AudioGateway.VolumeDirection> = []
+    /// Volumes before the audio link, of a headset that forgets them, and the time until which a report is what it fell
+    /// back to, not a choice.
+    var remembered: [AudioGateway.VolumeDirection: Int] = [:]
+    var fallsBackUntil: Instant?
     /// Time of the last correction of a too loud headset, and of the next one.
     var correctedAt: Instant?
     var correctAt: Instant?
+
+    /// The audio link has closed: what the headset fell back to was not a choice.
+    mutating func forgetResend() {
+        resendAt = nil
+        known.merge(remembered) { _, before in before }
+        remembered = [:]
+    }
 
     mutating func said(_ direction: AudioGateway.VolumeDirection, _ value: Int) {
         known[direction] = value
@@ -24,6 +35,8 @@ struct VolumeState: Sendable {
 extension AudioGateway {
     /// Time from the audio link until the volume is repeated, for headsets that forget it.
     package static let forgetfulness = Duration.milliseconds(1500)
+    /// Time after the audio link in which a forgetful headset reports the volume that it fell back to.
+    static let fallBackTime = Duration.milliseconds(500)
     /// Minimum interval of corrections: a headset may answer each with the same volume again.
     package static let correctionInterval = Duration.milliseconds(500)
 
@@ -40,6 +53,7 @@ extension AudioGateway {
 
     private mutating func setVolume(_ direction: VolumeDirection, _ value: Int) -> [Action] {
         volume.wanted[direction] = min(max(value, 0), 15)
+        volume.remembered[direction] = nil
         announceVolume(direction)
         return finish()
     }
@@ -49,6 +63,8 @@ extension AudioGateway {
         volume.wanted[direction] = nil
         sendVolume(direction, value)
     }
+
+    private var acceptsVolume: Bool { isHeadsetProfile || connection.features.contains(.remoteVolume) }
 
     /// Maximum of a volume.
     private func limit(of direction: VolumeDirection) -> Int {
@@ -62,7 +78,7 @@ extension AudioGateway {
         let value = min(wanted, limit(of: direction))
         // A headset that reported a too high volume supports volumes, whatever its features say.
         let isTooLoud = volume.known[direction].map { $0 > limit(of: direction) } ?? false
-        guard isHeadsetProfile || connection.features.contains(.remoteVolume) || isTooLoud else { return }
+        guard acceptsVolume || isTooLoud else { return }
         switch direction {
         case .speaker:
             guard !configuration.quirks.softwareVolume else { return }
@@ -79,6 +95,10 @@ extension AudioGateway {
         let delay = configuration.volumeResend ?? (configuration.quirks.forgetsVolume ? Self.forgetfulness : nil)
         guard let delay, !volume.known.isEmpty else { return }
         volume.stale = Set(volume.known.keys)
+        if configuration.quirks.forgetsVolume, acceptsVolume {
+            volume.remembered = volume.known
+            volume.fallsBackUntil = now.advanced(by: Self.fallBackTime)
+        }
         volume.resendAt = now.advanced(by: delay)
     }
 
@@ -86,8 +106,11 @@ extension AudioGateway {
         if let due = volume.correctAt, due <= now { enforceCeiling(at: now) }
         guard let due = volume.resendAt, due <= now else { return }
         volume.resendAt = nil
-        for direction in [VolumeDirection.speaker, .microphone] where volume.stale.contains(direction) {
-            if let value = volume.known[direction] { sendVolume(direction, value) }
+        let remembered = volume.remembered
+        volume.remembered = [:]
+        for direction in [VolumeDirection.speaker, .microphone] {
+            let known = volume.stale.contains(direction) ? volume.known[direction] : nil
+            if let value = remembered[direction] ?? known { sendVolume(direction, value) }
         }
     }
 
@@ -121,7 +144,8 @@ extension AudioGateway {
         try parameters.end()
         volume.wanted[direction] = nil
         volume.said(direction, value)
-        tell(.volume(direction, min(value, limit(of: direction))))
+        if let end = volume.fallsBackUntil, end <= now { volume.remembered[direction] = nil }
+        if volume.remembered[direction] == nil { tell(.volume(direction, min(value, limit(of: direction)))) }
         enforceCeiling(at: now)
         return .done
     }

@@ -58,6 +58,7 @@ package struct AudioGateway: Sendable {
     var reminderAt: Instant?
     var deferredAudio: DeferredAudioRequest?
     var volume = VolumeState()
+    package internal(set) var vendorSettings = VendorSettings()
     /// The headset has sent a line that is not a command.
     var saysOtherThings = false
     /// A command is being processed and has no reply yet.
@@ -252,7 +253,7 @@ package struct AudioGateway: Sendable {
             do throws(ATSyntaxError) {
                 return isHeadsetProfile ? try respondAsHeadset(to: line, at: now) : try respond(to: line, at: now)
             } catch {
-                return .refuse(.invalidText)
+                return .refuse(error.code)
             }
         }
     }

@@ -54,8 +54,8 @@ extension AudioGateway {
         /// The user muted the microphone on the headset.
         case microphoneMuted(Bool)
         case audioPolicy(SinkAudioPolicy)
-        /// A status word of the headset: `DON`, `DOFF`, `USER-AGENT`… (AT+XEVENT); safe to print.
-        case vendor(String)
+        /// A message of the headset that the gateway does not interpret (AT+XEVENT, AT+ANDROID).
+        case vendor(VendorReport)
     }
 
     package enum VolumeDirection: String, Hashable, Sendable {

@@ -22,14 +22,19 @@ package struct BatteryReport: Hashable, Sendable {
     package let levels: Int
     /// nil: not reported.
     package let isCharging: Bool?
+    /// Talk time left, in minutes; nil: not reported.
+    package let minutesLeft: Int?
 
     /// - Parameter percent: clamped to 0…100.
-    package init(_ source: Source, percent: Int, level: Int, levels: Int, isCharging: Bool? = nil) {
+    package init(
+        _ source: Source, percent: Int, level: Int, levels: Int, isCharging: Bool? = nil, minutesLeft: Int? = nil
+    ) {
         self.source = source
         self.percent = min(max(percent, 0), 100)
         self.level = level
         self.levels = levels
         self.isCharging = isCharging
+        self.minutesLeft = minutesLeft
     }
 
     /// Ten levels, 0…9: a tenth each, and none means empty (docs/inside/Interop.md A13).

@@ -55,4 +55,36 @@ extension AudioGateway {
     package enum PowerSource: String, Hashable, Sendable {
         case battery, external
     }
+
+    /// A message that a headset sends for people or programs that know it; safe to print.
+    package struct VendorReport: Hashable, Sendable {
+        /// `DON`, `DOFF`, `USER-AGENT`…
+        package let word: String
+        /// The parameters, at most eight; an empty one for an empty field.
+        package let values: [String]
+
+        package static let limit = 8
+
+        package init(_ word: String, _ values: [String] = []) {
+            self.word = ATText.word(word)
+            self.values = values.prefix(Self.limit).map(ATText.word)
+        }
+
+        init(_ word: String, _ parameters: ATParameters) {
+            var parameters = parameters
+            var values: [String] = []
+            while !parameters.isAtEnd, values.count < Self.limit { values.append(parameters.text() ?? "") }
+            self.init(word, values)
+        }
+    }
+
+    /// Settings of the headset's vendor extensions that come without an event.
+    package struct VendorSettings: Hashable, Sendable {
+        /// AT+APLEFM: 0…2; nil until the headset sends one.
+        package internal(set) var eyesFree: Int?
+        /// AT+CSR: the indicators that the headset has switched off.
+        package internal(set) var silencedCSR: Set<Int> = []
+
+        package init() {}
+    }
 }

@@ -36,7 +36,7 @@ package enum QuirkEffect: Hashable, Sendable {
             case .brokenCodecs: "codecs that are not used, whatever the headset offers"
             case .noMicrophoneVolume: "the microphone's volume is not sent (+VGM)"
             case .softwareVolume: "the volume is not sent (+VGS): btcalld applies it"
-            case .forgetsVolume: "the volume is sent again 1.5 s after the audio link is up"
+            case .forgetsVolume: "a volume reported within 0.5 s of the audio link is replaced by the one before"
             case .refusesFirstAudio: "a refused audio link is tried once more before CVSD"
             case .setUpSeconds: "time for the service level connection"
             case .audioDelayMilliseconds: "least time from the connection or the answer of a call to the audio link"

@@ -19,8 +19,8 @@ package struct Quirks: Hashable, Sendable {
     /// The headset refuses the first audio link: the same codec is retried once after `CodecNegotiation.retryTime`
     /// (docs/inside/Interop.md B3).
     package var refusesFirstAudio = false
-    /// The headset forgets its volume when the audio link opens: it is sent again 1.5 s later, whatever the configuration
-    /// says (docs/inside/Interop.md B22).
+    /// The headset forgets its volume when the audio link opens: it is sent again 1.5 s later, whatever the
+    /// configuration says, also over what the headset reports in the first 0.5 s (docs/inside/Interop.md B22).
     package var forgetsVolume = false
     /// The headset ignores +VGS, or loses it at any time: none is sent, and btcalld applies the volume
     /// (docs/inside/Interop.md B21).
