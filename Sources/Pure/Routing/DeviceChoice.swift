@@ -50,9 +50,9 @@ struct RoutingCall: Hashable, Sendable {
     var state: State
     var video: Bool
     /// Device kinds that the call supports; nil for all.
-    let routes: [DeviceKind]?
-    /// The headset declined its in-band ring.
-    var isInbandRingDeclined = false
+    var routes: [DeviceKind]?
+    /// The headsets that closed its in-band link.
+    var inbandRingDeclinedBy: [BluetoothAddress] = []
     /// The call sends audio.
     var wantsMicrophone = true
 

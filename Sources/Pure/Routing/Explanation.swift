@@ -361,6 +361,7 @@ enum ExplanationText {
     static func word(_ failure: LinkFailure) -> String {
         switch failure {
         case .refused: "refused"
+        case .busy: "busy: another program has its voice link"
         case .timedOut: "timed out"
         case .failed, .unsupportedCodec: "failed"
         }

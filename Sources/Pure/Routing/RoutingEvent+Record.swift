@@ -27,6 +27,8 @@ extension RoutingEvent {
         case .callMedia(let call, let audio, let video):
             EventRecord(
                 "call.media", ("call", .text(call)), ("audio", .text(audio.rawValue)), ("video", .text(video.rawValue)))
+        case .callRoutes(let call, let routes):
+            EventRecord("call.routes", ("call", .text(call)), routes.map { ("routes", .list($0.map(\.rawValue))) })
         case .callLocalMedia(let call, let audio, let video):
             EventRecord("call.local", ("call", .text(call)), ("audio", .flag(audio)), ("video", .flag(video)))
         case .callAnswered(let call, let via):
@@ -45,8 +47,7 @@ extension RoutingEvent {
         case .headsetDisconnected(let address): EventRecord("bt.disconnected", Self.address(address))
         case .headsetForgotten(let address): EventRecord("bt.removed", Self.address(address))
         case .headsetProfile(let address, let profile, let isUp):
-            EventRecord(
-                "bt.profile", Self.address(address), ("profile", .text(profile.rawValue)), ("up", .flag(isUp)))
+            EventRecord("bt.profile", Self.address(address), ("profile", .text(profile.rawValue)), ("up", .flag(isUp)))
         case .adapterPowered(let isPowered): EventRecord("bt.adapter", ("powered", .flag(isPowered)))
         case .linkOpened(let address): EventRecord("link.opened", Self.address(address))
         case .linkFailed(let address, let failure):
@@ -153,6 +154,8 @@ extension RoutingEvent {
             .callMedia(
                 call: try reader.text("call"), audio: try reader.direction("audio"),
                 video: try reader.direction("video", default: .off))
+        case "call.routes":
+            .callRoutes(call: try reader.text("call"), routes: try reader.words("routes", DeviceKind.self))
         case "call.local":
             .callLocalMedia(
                 call: try reader.text("call"), audio: try reader.flag("audio", default: true),

@@ -25,6 +25,8 @@ package enum RoutingEvent: Hashable, Sendable {
     case callIncoming(call: String, video: Bool, routes: [DeviceKind]?, audio: MediaDirection = .sendReceive)
     /// The directions of its media changed, whatever state it is in.
     case callMedia(call: String, audio: MediaDirection, video: MediaDirection)
+    /// The device kinds that the call supports changed; nil for all.
+    case callRoutes(call: String, routes: [DeviceKind]?)
     /// The user's side of a call is let through or muted; like `mute`, this changes no path.
     case callLocalMedia(call: String, audio: Bool, video: Bool)
     case callAnswered(call: String, via: AnsweredVia?)
@@ -93,6 +95,8 @@ package enum AnsweredVia: Hashable, Sendable {
 /// Reason why a requested link did not open.
 package enum LinkFailure: String, Hashable, Sendable, CaseIterable {
     case refused, timedOut, failed
+    /// Another program has the headset's voice link.
+    case busy
     /// The controller cannot carry a wideband codec (`EOPNOTSUPP`); CVSD is tried at once, and used from then on.
     case unsupportedCodec
 }

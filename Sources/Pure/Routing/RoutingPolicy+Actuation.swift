@@ -40,14 +40,16 @@ extension RoutingPolicy {
         case .headset(let address, let mode):
             // While a call only rings, the only path is its headset's.
             if demand == .ringing, current?.local != nil { leavePath(because: cause, at: now) }
-            approach(address, mode, at: now)
+            approach(address, mode, because: cause, at: now)
         }
         if pending == nil || pending?.address != decision.target?.address { reopeningSince = nil }
     }
 
     /// Moves towards a headset: switches over if its link is open, otherwise opens it without a second link at the same
     /// time.
-    private mutating func approach(_ address: BluetoothAddress, _ mode: LinkMode, at now: Instant) {
+    private mutating func approach(
+        _ address: BluetoothAddress, _ mode: LinkMode, because cause: RouteChangeReason, at now: Instant
+    ) {
         let target = Route.headset(address, mode)
         if let current, current.address != nil, current != target {
             leavePath(because: .switching, at: now)
@@ -57,7 +59,7 @@ extension RoutingPolicy {
         switch headsets[index].link {
         case .open(let open) where open.mode == mode:
             pending = nil
-            settlePath(on: target, through: open, at: now)
+            settlePath(on: target, through: open, because: cause, at: now)
             return
         case .open:
             closeLink(index, at: now)
@@ -69,29 +71,31 @@ extension RoutingPolicy {
             break
         }
         pending = target
-        replaceMaskedEarpiece(at: now)
+        replaceUnusableLocal(because: cause, at: now)
         bridgeIfDue(at: now)
     }
 
     /// Uses the open link, unless it is silent and a device of the board can be heard instead.
-    private mutating func settlePath(on target: Route, through open: LinkState.Open, at now: Instant) {
+    private mutating func settlePath(
+        on target: Route, through open: LinkState.Open, because cause: RouteChangeReason, at now: Instant
+    ) {
         let standIn = open.isHeldBack && demand == .path ? findLocalDevice(at: now) : nil
         guard let standIn else { return switchPath(to: target, because: decision.reason, at: now) }
         if current?.local == nil {
             switchPath(to: standIn, because: .linkSilent, at: now)
         } else {
-            replaceMaskedEarpiece(at: now)
+            replaceUnusableLocal(because: cause, at: now)
         }
     }
 
-    /// Replaces an earpiece in use that a plug hides, or that a further call does not support, while a headset is awaited:
-    /// audio must not stop for that.
-    private mutating func replaceMaskedEarpiece(at now: Instant) {
+    /// Replaces a local device in use that a plug hides, or that a further call does not support, while a headset is
+    /// awaited: audio must not stop for that.
+    private mutating func replaceUnusableLocal(because cause: RouteChangeReason, at now: Instant) {
         guard let local = current?.local, obstacle(for: local, foreground: foregroundCalls) != nil else { return }
         if let other = findLocalDevice(at: now) {
-            switchPath(to: other, because: .newDeviceAvailable, at: now)
+            switchPath(to: other, because: cause, at: now)
         } else {
-            leavePath(because: .newDeviceAvailable, at: now)
+            leavePath(because: cause, at: now)
         }
     }
 

@@ -20,6 +20,8 @@ extension RoutingPolicy {
             return addCall(call, .ringing, video: video, routes: routes, audio: audio)
         case .callMedia(let call, let audio, let video):
             return changeMedia(of: call, audio: audio, video: video)
+        case .callRoutes(let call, let routes):
+            return changeRoutes(of: call, routes)
         case .callLocalMedia:
             return nil
         case .callAnswered(let call, let via):
@@ -184,6 +186,12 @@ extension RoutingPolicy {
         guard let index = calls.firstIndex(where: { $0.identifier == call }) else { return nil }
         calls[index].wantsMicrophone = audio.sends
         calls[index].video = video != .off
+        return .mediaChanged
+    }
+
+    private mutating func changeRoutes(of call: String, _ routes: [DeviceKind]?) -> RouteChangeReason? {
+        guard let index = calls.firstIndex(where: { $0.identifier == call }) else { return nil }
+        calls[index].routes = routes
         return .mediaChanged
     }
 

@@ -142,10 +142,11 @@ extension RoutingPolicy {
         }
     }
 
-    /// Disables the in-band ring for this call; a choice that the headset made while it rang is withdrawn as well.
+    /// Disables the headset's in-band ring for this call; a choice that the headset made while it rang is withdrawn as well.
     private mutating func declineInbandRing(of address: BluetoothAddress) {
         for index in calls.indices where calls[index].state == .ringing {
-            calls[index].isInbandRingDeclined = true
+            guard !calls[index].inbandRingDeclinedBy.contains(address) else { continue }
+            calls[index].inbandRingDeclinedBy.append(address)
         }
         if choice?.origin == .headsetTransfer, choice?.device == .device(.headset(address)) { choice = nil }
     }

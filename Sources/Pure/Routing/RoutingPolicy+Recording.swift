@@ -203,7 +203,7 @@ extension RoutingCall: RecordableObject {
             let state = fields.read("state", as: State.self), let video = fields.read("video", as: Bool.self)
         else { return nil }
         self.init(identifier: identifier, state: state, video: video, routes: fields.read("routes"))
-        fields.part("isInbandRingDeclined", &isInbandRingDeclined)
+        fields.part("inbandRingDeclinedBy", &inbandRingDeclinedBy)
         fields.part("wantsMicrophone", &wantsMicrophone)
     }
 
@@ -212,7 +212,7 @@ extension RoutingCall: RecordableObject {
         fields.write("state", state)
         fields.write("video", video)
         fields.write("routes", routes)
-        fields.write("isInbandRingDeclined", isInbandRingDeclined)
+        fields.write("inbandRingDeclinedBy", inbandRingDeclinedBy)
         fields.write("wantsMicrophone", wantsMicrophone)
     }
 }

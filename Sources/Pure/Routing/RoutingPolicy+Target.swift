@@ -317,12 +317,17 @@ extension RoutingPolicy {
         return Rival(address: other.address, reason: .outranked(by: advantage))
     }
 
-    /// The headset that has the call, is getting it while no other device has it, or keeps its link through a silence and
-    /// until it is used again. One whose link is still being opened while a local device has the call carries nothing: a
-    /// newer headset may precede it.
+    /// The headset that has the call, is getting it while no other device has it, keeps its link through a silence and
+    /// until it is used again, or whose lost link is opened again for the first time. Another one whose link is still
+    /// being opened while a local device has the call carries nothing: a newer headset may precede it.
     private var carryingHeadset: BluetoothAddress? {
         if let address = current?.address { return address }
-        if current == nil, let address = pending?.address { return address }
+        if let address = pending?.address, current == nil || isReopening(address) { return address }
         return headsets.first { $0.link.opened != nil }?.address
+    }
+
+    /// Whether the first attempt to open a lost link again has not failed yet.
+    private func isReopening(_ address: BluetoothAddress) -> Bool {
+        decision.reason == .linkLoss && headset(address)?.attempts == 0
     }
 }

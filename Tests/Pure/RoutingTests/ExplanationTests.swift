@@ -49,15 +49,20 @@ import Testing
         #expect(explanation.chosen == .default)
     }
 
-    @Test func `a refusing headset shows its pause`() throws {
+    @Test(arguments: [
+        (LinkFailure.refused, "3 refused"), (.busy, "3 busy: another program has its voice link"),
+    ])
+    func `a failing headset shows its pause, and that another program has its voice link`(
+        failure: LinkFailure, words: String
+    ) throws {
         var policy = policyInCall()
         _ = policy.handle(.headsetConnected(h1, profiles: [.hfp]), at: at(5000))
         for time in [6000, 6600, 7700] as [Int64] {
             _ = policy.handle(.deadlineReached, at: at(time))
-            _ = policy.handle(.linkFailed(h1, .refused), at: at(time + 100))
+            _ = policy.handle(.linkFailed(h1, failure), at: at(time + 100))
         }
         let preferred = try #require(policy.explain(at: at(14_100)).levels.first { $0.level == .preferred })
-        #expect(preferred.verdict.text == "penalty 9 s: 3 refused")
+        #expect(preferred.verdict.text == "penalty 9 s: \(words)")
     }
 
     @Test func `a choice shows how it was made and when`() throws {

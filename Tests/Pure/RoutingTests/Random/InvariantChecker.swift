@@ -11,7 +11,7 @@ final class InvariantChecker {
 
         let identifier: String
         var state: State
-        let routes: [DeviceKind]?
+        var routes: [DeviceKind]?
 
         var isForeground: Bool { state == .dialing || state == .active }
     }
@@ -102,6 +102,9 @@ final class InvariantChecker {
             if interruption != .none { interruption = resume || calls.isEmpty ? .none : .notResumed }
         case .callOutgoing(let call, _, let routes, _): add(Call(identifier: call, state: .dialing, routes: routes))
         case .callIncoming(let call, _, let routes, _): add(Call(identifier: call, state: .ringing, routes: routes))
+        case .callRoutes(let call, let routes):
+            guard let index = calls.firstIndex(where: { $0.identifier == call }) else { return }
+            calls[index].routes = routes
         case .callAnswered(let call, _): activate(call, from: [.ringing, .dialing])
         case .callResumed(let call): activate(call, from: [.held])
         case .callHeld(let call):

@@ -123,10 +123,7 @@ private struct CourseMaker {
         if !callsUp.contains(name) { callsUp.append(name) }
         let isRinging = random.chance(percent: mood == .ringing ? 80 : 35)
         let video = random.chance(percent: 15)
-        let routes: [DeviceKind]? =
-            random.chance(percent: 85)
-            ? nil
-            : random.one(of: [[.speakerphone], [.earpiece, .bluetooth], [.speakerphone, .wiredHeadset], [.bluetooth]])
+        let routes = random.chance(percent: 85) ? nil : supportedKinds()
         let audio = random.chance(percent: 10) ? random.one(of: MediaDirection.allCases) : .sendReceive
         return isRinging
             ? RoutingEvent.callIncoming(call: name, video: video, routes: routes, audio: audio).record
@@ -135,7 +132,8 @@ private struct CourseMaker {
 
     private mutating func call() -> EventRecord {
         let name = callsUp.isEmpty ? "nobody" : random.one(of: callsUp)
-        switch random.below(13) {
+        switch random.below(14) {
+        case 13: return RoutingEvent.callRoutes(call: name, routes: routes()).record
         case 12:
             let (audio, video) = (random.one(of: MediaDirection.allCases), random.one(of: MediaDirection.allCases))
             return RoutingEvent.callMedia(call: name, audio: audio, video: video).record
@@ -149,6 +147,12 @@ private struct CourseMaker {
             callsUp.removeAll { $0 == name }
             return RoutingEvent.callEnded(call: name).record
         }
+    }
+
+    private mutating func routes() -> [DeviceKind]? { random.chance(percent: 40) ? nil : supportedKinds() }
+
+    private mutating func supportedKinds() -> [DeviceKind] {
+        random.one(of: [[.speakerphone], [.earpiece, .bluetooth], [.speakerphone, .wiredHeadset], [.bluetooth]])
     }
 
     private mutating func presence() -> EventRecord {

@@ -32,17 +32,6 @@ extension ReferencePolicy {
         where count(headset.automaticChanges, within: Self.changeWindow) >= Self.changeLimit {
             leaveOpen("a headset took the call as often as I10 allows")
         }
-        if isOnlyRinging, inbandRoute?.mode == .a2dp {
-            noteKnownDifference("in-band ring for a headset used over A2DP")
-        }
-        if isOnlyRinging, let address = wanted?.address, link(address).isOpenedByHeadset,
-            choice?.device != .device(.headset(address))
-        {
-            noteKnownDifference("a choice while ringing on a link that the headset opened")
-        }
-        if isOnlyRinging, calls.contains(where: { !$0.declined.isEmpty }), inbandRoute != nil {
-            noteKnownDifference("in-band ring for another headset than the one that declined")
-        }
         if choice?.device == .local, wanted?.address != nil {
             leaveOpen("local is chosen and no local device is there")
         }
@@ -216,9 +205,6 @@ extension ReferencePolicy {
         if isOnlyRinging { return setRoute(nil, cause) }
         if let local = current?.local {
             guard !isAvailable(local) || !isSupported(local.kind, by: foreground) else { return }
-            if cause != .newDeviceAvailable {
-                noteKnownDifference("a local path ends while a headset is awaited, not by a plug")
-            }
             setRoute(bestLocal, cause)
         } else if isBridgeDue, let bestLocal {
             setRoute(bestLocal, .bridge)

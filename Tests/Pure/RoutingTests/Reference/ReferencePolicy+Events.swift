@@ -13,7 +13,7 @@ extension ReferencePolicy {
         case .sessionActivated: .sessionActivated
         case .sessionDeactivated: .sessionDeactivated
         case .callOutgoing, .callIncoming, .callAnswered, .callResumed: .callStarted
-        case .callMedia: .mediaChanged
+        case .callMedia, .callRoutes: .mediaChanged
         case .callHeld: .callHeld
         case .callEnded: .callEnded
         case .headsetDisconnected, .headsetForgotten, .headsetProfile(_, _, isUp: false), .adapterPowered(false),
@@ -47,8 +47,8 @@ extension ReferencePolicy {
         case .interruptionBegan: interruption = .begun
         case .interruptionEnded(let resume):
             if interruption != .none { interruption = resume || calls.isEmpty ? .none : .notResumed }
-        case .callOutgoing, .callIncoming, .callMedia, .callLocalMedia, .callAnswered, .callHeld, .callResumed,
-            .callEnded:
+        case .callOutgoing, .callIncoming, .callMedia, .callRoutes, .callLocalMedia, .callAnswered, .callHeld,
+            .callResumed, .callEnded:
             takeCall(event)
         case .headsetDescribed, .headsetPreference, .headsetConnected, .headsetDisconnected, .headsetForgotten,
             .headsetProfile, .adapterPowered:
@@ -144,6 +144,9 @@ extension ReferencePolicy {
             guard let index = calls.firstIndex(where: { $0.name == name }) else { return }
             calls[index].sends = audio.sends
             calls[index].hasVideo = video != MediaDirection.off
+        case .callRoutes(let name, let routes):
+            guard let index = calls.firstIndex(where: { $0.name == name }) else { return }
+            calls[index].kinds = routes
         case .callAnswered(let name, let via):
             guard let index = calls.firstIndex(where: { $0.name == name }),
                 [.ringing, .dialing].contains(calls[index].state)

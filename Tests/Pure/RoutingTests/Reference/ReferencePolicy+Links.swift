@@ -164,7 +164,6 @@ extension ReferencePolicy {
 
     private mutating func giveUpSilent(_ address: BluetoothAddress) {
         let mode = link(address).mode
-        if usableHeadsets.count > 1 { noteKnownDifference("the link stays silent while another headset is there") }
         requestClose(address)
         cause = .linkLoss
         drop(.headset(address, mode), address)

@@ -18,7 +18,7 @@ struct ReferencePolicy {
         let name: String
         var state: State
         var hasVideo: Bool
-        let kinds: [DeviceKind]?
+        var kinds: [DeviceKind]?
         /// Whether the call sends audio, so that it needs a microphone.
         var sends: Bool
         /// Headsets that closed their link while this call rang.
