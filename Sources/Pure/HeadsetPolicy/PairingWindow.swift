@@ -3,78 +3,21 @@ package import BluetoothTypes
 /// Period in which headsets may be paired: searches for an allowed one, pairs, trusts and connects it, and lets an allowed
 /// one begin the pairing itself. It ends with the first paired headset, or at its deadline.
 ///
-/// A value: facts and times in, actions out, which the caller performs in order. It searches and pages only while there is
-/// no call. A search without a window (`scan`) is part of it, because there is one radio.
+/// A value: facts and times in, actions out, which the caller performs in order. During a call it neither searches nor
+/// pages, unless the window was opened with `searchesInCall`, and never while a voice link is being set up. A search without
+/// a window (`scan`) is part of it, because there is one radio.
 package struct PairingWindow: Sendable {
-    /// bluetoothd's facts about a device.
-    package struct Device: Equatable, Sendable {
-        package let address: BluetoothAddress
-        /// The device's own name.
-        package let name: String?
-        /// dBm; nil: not found by the present search.
-        package let rssi: Int?
-        /// Whether it can play sound; nil: not announced yet.
-        package let isAudio: Bool?
-        package let isPaired: Bool
-
-        package init(_ address: BluetoothAddress, name: String?, rssi: Int?, isAudio: Bool?, isPaired: Bool) {
-            self.address = address
-            self.name = name
-            self.rssi = rssi
-            self.isAudio = isAudio
-            self.isPaired = isPaired
-        }
-
-        package var title: String { name.map { "\($0) (\(address))" } ?? "\(address)" }
-    }
-
-    package struct Result: Equatable, Sendable {
-        /// Nil without a particular device.
-        package let address: BluetoothAddress?
-        package let outcome: PairingOutcome
-        /// For display; empty if there is nothing to add.
-        package let reason: String
-
-        package init(address: BluetoothAddress?, outcome: PairingOutcome, reason: String) {
-            self.address = address
-            self.outcome = outcome
-            self.reason = reason
-        }
-    }
-
-    package enum Action: Equatable, Sendable {
-        case startDiscovery, stopDiscovery
-        /// These three are answered by `answered` with their number.
-        case pair(BluetoothAddress, number: Int)
-        case trust(BluetoothAddress, number: Int)
-        case connect(BluetoothAddress, number: Int)
-        case cancelPairing(BluetoothAddress)
-        /// Removes the bond of a device that was paired but is not allowed.
-        case dropBond(BluetoothAddress)
-        /// A line for the log.
-        case audit(String)
-        /// Replaces an earlier deadline.
-        case setDeadline(Instant)
-        /// Releases the agent and the adapter.
-        case close
-        case finished(Result)
-    }
-
-    /// Result of a pairing step.
-    package enum Answer: Equatable, Sendable {
-        case done
-        case failed(String)
-    }
-
     package enum Step {
         case looking
         case pairing(BluetoothAddress, number: Int)
         case trusting(BluetoothAddress, number: Int)
+        /// Trusted; connected when no voice link is being set up any more.
+        case waiting(BluetoothAddress)
         case connecting(BluetoothAddress, number: Int)
 
         package var number: Int? {
             switch self {
-            case .looking: nil
+            case .looking, .waiting: nil
             case .pairing(_, let number), .trusting(_, let number), .connecting(_, let number): number
             }
         }
@@ -82,7 +25,9 @@ package struct PairingWindow: Sendable {
         package var address: BluetoothAddress? {
             switch self {
             case .looking: nil
-            case .pairing(let address, _), .trusting(let address, _), .connecting(let address, _): address
+            case .pairing(let address, _), .trusting(let address, _), .waiting(let address),
+                .connecting(let address, _):
+                address
             }
         }
     }
@@ -94,6 +39,8 @@ package struct PairingWindow: Sendable {
 
     package struct Open {
         package let rules: PairingRules
+        /// Whether it searches and pages during a call too.
+        package let searchesInCall: Bool
         package let deadline: Instant
         /// Without a list no device is chosen before this time: then the strongest is.
         package let survey: Instant
@@ -116,10 +63,13 @@ package struct PairingWindow: Sendable {
 
     private var open: Open?
     private var scanEnd: Instant?
-    private var isDiscovering = false
+    /// Whether a search is running.
+    package private(set) var isDiscovering = false
     private var noDiscoveryBefore = Instant.zero
     private var number = 0
     private var hasCall = false
+    /// A voice link is being set up.
+    private var isSettingUp = false
     /// Ordered by address.
     private var devices: [Device] = []
 
@@ -141,17 +91,21 @@ package struct PairingWindow: Sendable {
 
     /// Opens the window. An open one continues unchanged: the caller checks `state` first.
     ///
-    /// - Parameter who: for the log.
+    /// - Parameters:
+    ///   - searchesInCall: whether it searches and pages during a call too, which may cost the call audio.
+    ///   - who: for the log.
     package mutating func open(
-        for duration: Duration, _ rules: PairingRules, by who: String, at now: Instant
+        for duration: Duration, _ rules: PairingRules, searchesInCall: Bool = false, by who: String, at now: Instant
     ) -> [Action] {
         guard open == nil else { return [] }
         open = Open(
-            rules: rules, deadline: now.advanced(by: duration),
+            rules: rules, searchesInCall: searchesInCall, deadline: now.advanced(by: duration),
             survey: now.advanced(by: rules.allowed.isEmpty ? Self.survey : .zero),
             paired: Set(devices.filter(\.isPaired).map(\.address)))
         let pin = rules.pin == nil ? "" : ", with a PIN"
-        return [.audit("window opened by \(who) for \(duration.milliseconds / 1000) s: \(rules)\(pin)")] + settle(now)
+        let search = searchesInCall ? ", searching during a call too" : ""
+        return [.audit("window opened by \(who) for \(duration.milliseconds / 1000) s: \(rules)\(pin)\(search)")]
+            + settle(now)
     }
 
     /// Closes the window; a pairing in progress is cancelled.
@@ -180,8 +134,13 @@ package struct PairingWindow: Sendable {
 
     // MARK: Events
 
-    /// - Parameter devices: all devices known to bluetoothd, ordered by address.
-    package mutating func update(_ devices: [Device], hasCall: Bool, at now: Instant) -> [Action] {
+    /// - Parameters:
+    ///   - devices: all devices known to bluetoothd, ordered by address.
+    ///   - isSettingUp: a voice link is being set up.
+    package mutating func update(
+        _ devices: [Device], hasCall: Bool, isSettingUp: Bool = false, at now: Instant
+    ) -> [Action] {
+        self.isSettingUp = isSettingUp
         self.devices = devices
         self.hasCall = hasCall
         return settle(now)
@@ -201,7 +160,7 @@ package struct PairingWindow: Sendable {
     package mutating func answered(_ number: Int, _ answer: Answer, at now: Instant) -> [Action] {
         guard var open, open.step.number == number else { return [] }
         switch open.step {
-        case .looking: return []
+        case .looking, .waiting: return []
         case .pairing(let address, _):
             switch answer {
             case .done:
@@ -213,9 +172,8 @@ package struct PairingWindow: Sendable {
         case .trusting(let address, _):
             var line = "\(title(address)) is trusted"
             if case .failed(let reason) = answer { line = "\(title(address)) is not trusted: \(reason)" }
-            let next = nextNumber()
-            self.open?.step = .connecting(address, number: next)
-            return [.audit(line), .connect(address, number: next)]
+            self.open?.step = .waiting(address)
+            return [.audit(line)] + (connect(now) ?? [])
         case .connecting(let address, _):
             switch answer {
             case .done:
@@ -286,6 +244,18 @@ package struct PairingWindow: Sendable {
         return [.trust(address, number: next)]
     }
 
+    /// Connects the trusted headset as soon as that costs no link that is being set up.
+    private mutating func connect(_ now: Instant) -> [Action]? {
+        guard case .waiting(let address)? = open?.step, !isSettingUp else { return nil }
+        guard maySearch || devices.first(where: { $0.address == address })?.isConnected != false else {
+            let reason = "not connected: btcalld pages nobody during a call: switch the headset off and on"
+            return finish(Result(address: address, outcome: .paired, reason: reason), now)
+        }
+        let next = nextNumber()
+        open?.step = .connecting(address, number: next)
+        return [.connect(address, number: next)]
+    }
+
     private mutating func failed(_ address: BluetoothAddress, _ reason: String, _ now: Instant) -> [Action] {
         guard var open else { return [] }
         var attempt = open.attempts[address] ?? Attempt(notBefore: now)
@@ -315,7 +285,9 @@ package struct PairingWindow: Sendable {
     private mutating func settle(_ now: Instant) -> [Action] {
         if let end = scanEnd, now >= end { scanEnd = nil }
         var step = dropStrangers()
-        if case .looking? = open?.step {
+        if let connecting = connect(now) {
+            step += connecting
+        } else if case .looking? = open?.step {
             if let open, now >= open.deadline { return timedOut(open, now) }
             step += adopt() ?? choose(now)
         }
@@ -365,7 +337,7 @@ package struct PairingWindow: Sendable {
 
     /// Chooses from the allowed devices found the one tried least often, then the strongest.
     private mutating func choose(_ now: Instant) -> [Action] {
-        guard let open, !hasCall, now >= open.survey else { return [] }
+        guard let open, maySearch, !isSettingUp, now >= open.survey else { return [] }
         func rank(_ device: Device) -> (Int, Int) {
             (open.attempts[device.address]?.count ?? 0, -(device.rssi ?? .min + 1))
         }
@@ -385,6 +357,9 @@ package struct PairingWindow: Sendable {
         ]
     }
 
+    /// Whether searching and paging are allowed: they cost a call audio.
+    private var maySearch: Bool { !hasCall || open?.searchesInCall == true }
+
     private var isLooking: Bool {
         guard let open else { return scanEnd != nil }
         if case .looking = open.step { return true }
@@ -392,11 +367,11 @@ package struct PairingWindow: Sendable {
     }
 
     private mutating func discover(_ now: Instant) -> [Action] {
-        let wanted = isLooking && !hasCall && now >= noDiscoveryBefore
+        let wanted = isLooking && maySearch && !(hasCall && isSettingUp) && now >= noDiscoveryBefore
         guard wanted != isDiscovering else { return [] }
         isDiscovering = wanted
         guard !wanted else { return [.startDiscovery] }
-        let isForCall = hasCall && isLooking
+        let isForCall = hasCall && isLooking && !maySearch
         return isForCall ? [.audit("the search ends for a call"), .stopDiscovery] : [.stopDiscovery]
     }
 
@@ -408,7 +383,7 @@ package struct PairingWindow: Sendable {
             next.append(open.survey)
             next += open.attempts.values.filter { $0.count < Self.attempts }.map(\.notBefore)
         }
-        if isLooking, !hasCall { next.append(noDiscoveryBefore) }
+        if isLooking, maySearch { next.append(noDiscoveryBefore) }
         return next.filter { $0 > now }.min().map { .setDeadline($0) }
     }
 }

@@ -132,6 +132,46 @@ import Testing
         #expect(finished(window.answered(2, .failed("busy"), at: at(2_200)))?.reason == "not connected: busy")
     }
 
+    @Test func `a window that searches in calls searches and pages during one, but not while a voice link is set up`()
+        throws
+    {
+        var window = PairingWindow()
+        _ = window.update([], hasCall: true, at: at(0))
+        let rules = try PairingRules(allow: ["\(Self.first)"], pin: nil)
+        let opened = window.open(for: .seconds(60), rules, searchesInCall: true, by: "a test", at: at(0))
+        #expect(acts(opened) == [.startDiscovery, .setDeadline(at(60_000))])
+        #expect(window.isDiscovering)
+        #expect(
+            acts(window.update([device()], hasCall: true, isSettingUp: true, at: at(100)))
+                == [.stopDiscovery, .setDeadline(at(60_000))])
+        #expect(acts(window.update([device()], hasCall: true, at: at(200))) == [.pair(Self.first, number: 1)])
+        #expect(acts(window.answered(1, .done, at: at(300))) == [.trust(Self.first, number: 2)])
+        _ = window.update([device(isPaired: true)], hasCall: true, isSettingUp: true, at: at(400))
+        #expect(acts(window.answered(2, .done, at: at(500))) == [])
+        #expect(
+            acts(window.update([device(isPaired: true)], hasCall: true, at: at(600)))
+                == [.connect(Self.first, number: 3)])
+        #expect(finished(window.answered(3, .done, at: at(700)))?.outcome == .paired)
+    }
+
+    @Test func `a window opened during a call does not search until the call has ended`() throws {
+        var window = PairingWindow()
+        _ = window.update([], hasCall: true, at: at(0))
+        let opened = window.open(
+            for: .seconds(60), try PairingRules(allow: ["\(Self.first)"], pin: nil), by: "a test", at: at(0))
+        #expect(acts(opened) == [.setDeadline(at(60_000))])
+        #expect(acts(window.update([], hasCall: false, at: at(100))) == [.startDiscovery, .setDeadline(at(60_000))])
+    }
+
+    @Test func `a headset paired during a call is not paged when it has gone again`() throws {
+        var window = try makeWindow()
+        let gone = Device(Self.first, name: "Jabra 45", rssi: nil, isAudio: true, isPaired: true, isConnected: false)
+        #expect(acts(window.update([gone], hasCall: true, at: at(1_000))).last == .trust(Self.first, number: 1))
+        let result = finished(window.answered(1, .done, at: at(1_100)))
+        #expect(result?.outcome == .paired)
+        #expect(result?.reason == "not connected: btcalld pages nobody during a call: switch the headset off and on")
+    }
+
     @Test func `a device that has begun the pairing is not paired from this side at the same time`() throws {
         var window = try makeWindow()
         #expect(window.asked(Self.first, .authorization, at: at(1_000)).answer == .accept)
