@@ -1,5 +1,3 @@
-package import JSONText
-
 /// Reason why a driver's message is refused.
 package enum MessageRefusal: Error, Hashable {
     /// Invalid message; the text names the wrong part. The verb ends with exit code 2.
