@@ -303,7 +303,18 @@ struct PathPort: ~Copyable {
             excessFrames = steering.excess(queued: queued)
             counters.pointee.driftMilliPPM.set(Int(ppm * 1000))
         }
-        return 0
+        return isStuck(room) && isGone(playback) ? -Int(ENODEV) : 0
+    }
+
+    /// Nothing is written next: the queue is full, or above its ceiling.
+    @_noLocks
+    private func isStuck(_ room: Int) -> Bool { room == 0 || excessFrames > 0 }
+
+    /// Of a card that was pulled out, alsa-lib gives the last room for ever; only writing would fail.
+    @_noLocks
+    private func isGone(_ playback: OpaquePointer) -> Bool {
+        let state = snd_pcm_state(playback)
+        return state < 0 || state == BTCALL_PCM_DISCONNECTED
     }
 
     /// Fills the queue up to its target before the first block of a routed path, because time has passed since the start.

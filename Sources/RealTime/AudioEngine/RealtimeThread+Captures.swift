@@ -192,10 +192,12 @@ extension RealtimeThread {
 
     // MARK: Live microphone
 
-    /// Whether a microphone's samples may reach somebody: a call is up, nothing mutes it, and there is a microphone.
+    /// Whether a microphone's samples may reach somebody, or would if it were not muted under the audio of applications: a
+    /// call is up, nothing else silences it, and there is a microphone.
     @_noLocks
     private func canHearMicrophone() -> Bool {
-        if microphoneGate.isSilent || microphoneGain.isSilent || muting.isSilent || !isListenedTo() { return false }
+        if microphoneGate.isSilent && !showsMutedMicrophone { return false }
+        if microphoneGain.isSilent || muting.isSilent || !isListenedTo() { return false }
         return hasMicrophone(master) || hasMicrophone(fading)
     }
 

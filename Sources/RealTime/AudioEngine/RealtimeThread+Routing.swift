@@ -66,7 +66,8 @@ extension RealtimeThread {
         // By pattern: comparing enumerations is not known to be free of locks.
         let isMuted = if case .off = kind { false } else { true }
         let isEverything = if case .everything = kind { true } else { false }
-        // Closed for both kinds, so that it does not open while one kind replaces the other.
+        showsMutedMicrophone = if case .microphone = kind { true } else { false }
+        // Closed for all kinds, so that it does not open while one kind replaces another.
         microphoneGate.setMuted(isMuted)
         muting.setMuted(isEverything)
         listenWhileMuted(isEverything)

@@ -84,6 +84,8 @@ struct RealtimeThread: ~Copyable {
     var continuesLead = false
     /// Gate of the microphone, before anything is added to it.
     var microphoneGate: Gain
+    /// The microphone is reported as live although its gate is closed.
+    var showsMutedMicrophone = false
     var microphoneGain: Gain
     /// Gain of applications' audio.
     var applicationGain: Gain

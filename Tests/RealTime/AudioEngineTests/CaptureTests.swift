@@ -211,6 +211,29 @@ extension RealtimeTests {
             microphone.close()
         }
 
+        @Test func `S1.27 a microphone muted alone stays live, unless it is denied`() throws {
+            let bench = try EngineBench()
+            let headset = try bench.makeHeadset(1, .cvsd, .cvsd, packetBytes: 48, source: { _ in 1_000 })
+            bench.engine.route(to: 1)
+            #expect(bench.wait { isRouted($0, 1) } != nil)
+            let provider = try bench.makeCall(7, rate: 16_000, source: { _ in 0 })
+            #expect(bench.wait { $0 == .microphoneLive(true) } != nil)
+            let reported = bench.events.count
+            bench.engine.setMuting(.microphone)
+            #expect(hears(bench, provider, 0))
+            #expect(!bench.events.dropFirst(reported).contains(.microphoneLive(false)))
+            for muting in [Muting.deniedMicrophone, .everything] {
+                bench.engine.setMuting(muting)
+                #expect(bench.wait { $0 == .microphoneLive(false) } != nil, "\(muting)")
+                bench.engine.setMuting(.microphone)
+                #expect(bench.wait { $0 == .microphoneLive(true) } != nil, "\(muting)")
+            }
+            provider.stop()
+            headset.peer.stop()
+            bench.engine.stop()
+            close(headset.descriptor)
+        }
+
         @Test func `a microphone is not live without a call, and the end of the call is reported`() throws {
             let bench = try EngineBench()
             let headset = try bench.makeHeadset(1, .cvsd, .cvsd, packetBytes: 48, source: { _ in 1_000 })

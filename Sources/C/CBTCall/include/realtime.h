@@ -82,6 +82,9 @@ BTCALL_REALTIME void btcall_pcm_signal(int descriptor);
 BTCALL_REALTIME long snd_pcm_readi(struct _snd_pcm *_Nonnull pcm, void *_Nonnull buffer, unsigned long frames);
 BTCALL_REALTIME long snd_pcm_writei(struct _snd_pcm *_Nonnull pcm, const void *_Nonnull buffer, unsigned long frames);
 BTCALL_REALTIME long snd_pcm_avail_update(struct _snd_pcm *_Nonnull pcm);
+/// One of alsa-lib's SND_PCM_STATE_; BTCALL_PCM_DISCONNECTED when the card was pulled out.
+BTCALL_REALTIME int snd_pcm_state(struct _snd_pcm *_Nonnull pcm);
+enum { BTCALL_PCM_DISCONNECTED = 8 };
 BTCALL_REALTIME int snd_pcm_prepare(struct _snd_pcm *_Nonnull pcm);
 BTCALL_REALTIME int snd_pcm_start(struct _snd_pcm *_Nonnull pcm);
 BTCALL_REALTIME int snd_pcm_drop(struct _snd_pcm *_Nonnull pcm);
