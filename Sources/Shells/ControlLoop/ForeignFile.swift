@@ -13,6 +13,8 @@ package struct FileRefusal: Error, Equatable, Sendable, CustomStringConvertible 
         case owner(directory: String)
         /// More bytes than accepted.
         case tooLong(Int)
+        /// A secret that every user may read or write.
+        case worldAccessible
     }
 
     package let path: String
@@ -31,6 +33,7 @@ package struct FileRefusal: Error, Equatable, Sendable, CustomStringConvertible 
         case .link(let directory): "is a symbolic link, and others may write to \(directory)"
         case .owner(let directory): "belongs to somebody else, and everybody may write to \(directory)"
         case .tooLong(let limit): "has more than \(limit) bytes"
+        case .worldAccessible: "may be accessed by everybody, and holds a secret"
         }
     }
 
@@ -40,6 +43,7 @@ package struct FileRefusal: Error, Equatable, Sendable, CustomStringConvertible 
         case .link: "a regular file, or a link in a directory to which only root or the program's own user may write"
         case .owner: "a file of the program's own user, or of root's"
         case .tooLong(let limit): "a regular file of at most \(limit) bytes"
+        case .worldAccessible: "a file for its owner and group only (chmod o= FILE)"
         }
     }
 
@@ -72,6 +76,12 @@ package enum ForeignFile {
         case any
     }
 
+    package enum Secrecy: Sendable {
+        case none
+        /// Refused if everybody may access the file.
+        case secret
+    }
+
     private static let mostLinks = 16
 
     /// Opens a regular file.
@@ -98,7 +108,8 @@ package enum ForeignFile {
     ///
     /// - Parameter limit: most bytes; nothing beyond them is held in memory.
     package static func read(
-        _ path: String, atMost limit: Int, _ excess: Excess = .refused, kinds: Kinds = .regular
+        _ path: String, atMost limit: Int, _ excess: Excess = .refused, kinds: Kinds = .regular,
+        secrecy: Secrecy = .none
     ) throws(FileRefusal) -> [UInt8] {
         let descriptor: Int32
         switch kinds {
@@ -108,6 +119,11 @@ package enum ForeignFile {
             guard descriptor >= 0 else { throw failure(path, "open") }
         }
         defer { close(descriptor) }
+        if secrecy == .secret {
+            var status = stat()
+            guard fstat(descriptor, &status) == 0 else { throw failure(path, "fstat") }
+            guard status.st_mode & S_IRWXO == 0 else { throw FileRefusal(path: path, reason: .worldAccessible) }
+        }
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: min(limit, 1 << 16) + 1)
         while bytes.count <= limit {

@@ -96,6 +96,29 @@ private final class Folder {
         #expect(refusal(folder.path + "/none")?.what.hasSuffix("(ENOENT); accepted: a regular file") == true)
     }
 
+    @Test func `a secret is for its owner and group, and the mode is that of the opened file`() throws {
+        let folder = Folder()
+        for mode in [0o600, 0o640, 0o660, 0o400] as [mode_t] {
+            let file = try folder.make("secret", "text", mode: mode)
+            #expect(try ForeignFile.read(file, atMost: 10, secrecy: .secret) == Array("text".utf8))
+        }
+        let file = try folder.make("secret", "text")
+        #expect(symlink("secret", folder.path + "/link") == 0)
+        for mode in [0o644, 0o604, 0o602, 0o601] as [mode_t] {
+            chmod(file, mode)
+            for path in [file, folder.path + "/link"] {
+                #expect(throws: FileRefusal(path: path, reason: .worldAccessible)) {
+                    try ForeignFile.read(path, atMost: 10, secrecy: .secret)
+                }
+            }
+        }
+        #expect(try ForeignFile.read(file, atMost: 10) == Array("text".utf8))
+        #expect(
+            FileRefusal(path: file, reason: .worldAccessible).description
+                == "\(file): may be accessed by everybody, and holds a secret; accepted: a file for its owner and group only (chmod o= FILE)"
+        )
+    }
+
     @Test func `links are followed in the user's own directory, but not in one that others may write to`() throws {
         let folder = Folder()
         let shared = folder.makeShared()
