@@ -57,6 +57,12 @@ public struct AudioDevice: Hashable, Sendable {
     /// Volume set at the headset's own buttons, 0…15; nil unless this is a connected headset.
     public let speakerVolume: Int?
     public let microphoneVolume: Int?
+    /// Whether the wearer has muted the microphone at the headset; nil unless this is a connected headset.
+    public let isMicrophoneMuted: Bool?
+    /// `battery` or `external`; nil when the headset does not report it.
+    public let powerSource: String?
+    /// Whether the headset's safety features are on; nil when it does not report it.
+    public let isSafetyEnhanced: Bool?
     /// Voice codecs of a headset, best first.
     public let codecs: [String]
     /// Reason why a connected headset does not use btcalld's best codec, in words; nil while it does.
@@ -76,7 +82,7 @@ public struct AudioDevice: Hashable, Sendable {
     public let isDuplex: Bool
     /// Sample rates in Hz of the currently possible voice path, best first.
     public let rates: [Int]
-    /// Whether the headset plays our ring tone.
+    /// Whether the connected headset accepts the ring tone in its link.
     public let hasInbandRing: Bool
     /// Highest volumes; nil where btcalld does not set the volume.
     public let speakerVolumeMax: Int?
@@ -115,6 +121,9 @@ public struct AudioDevice: Hashable, Sendable {
         battery = description.battery
         speakerVolume = description.speakerVolume
         microphoneVolume = description.microphoneVolume
+        isMicrophoneMuted = description.isMicrophoneMuted
+        powerSource = description.powerSource
+        isSafetyEnhanced = description.isSafetyEnhanced
         codecs = description.codecs
         codecReason = description.codecReason
         category = description.category

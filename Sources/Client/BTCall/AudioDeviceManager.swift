@@ -35,6 +35,11 @@ public final class AudioDeviceManager: Sendable {
         }
     }
 
+    /// The known devices that are available now, or those that are not.
+    public func audioDevices(available: Bool) async throws(BridgeError) -> [AudioDevice] {
+        try await audioDevices().filter { $0.isAvailable == available }
+    }
+
     /// The explicit choice; otherwise the preferred device; otherwise the device that would be used.
     public func selectedAudioDevice() async throws(BridgeError) -> DeviceChoice {
         try await device(BTCallName.Router.selected)

@@ -1,3 +1,5 @@
+import BTCallAPI
+
 /// ``BridgeAudio`` under the name that voice kits use.
 public typealias AudioManager = BridgeAudio
 
@@ -59,17 +61,27 @@ extension BridgeAudio {
         try await connection.set(SettingKey.allowBluetoothA2DP, isAllowed)
     }
 
-    /// Whether btcalld opens no device for calls at all: the setting `routing.manualRendering`.
+    /// Whether btcalld opens no device for calls at all: this or another program asks for that, renders the calls, or the
+    /// setting `routing.manualRendering` is on.
     public var isManualRenderingMode: Bool {
-        get async throws(BridgeError) { try await connection.isSet(SettingKey.manualRendering) }
+        get async throws(BridgeError) {
+            try await connection.isTrue(
+                BTCallPath.audio, BTCallName.Interface.audio, BTCallName.Audio.manualRendering)
+        }
     }
 
-    /// Sets ``isManualRenderingMode``, at once, with or without a rendering program. Kept over restarts.
+    /// Sets ``isManualRenderingMode``, at once, with or without a rendering program. It ends with this bridge and with this
+    /// program, however that ends, and outlives a restart of btcalld.
     ///
-    /// To render, ``openManual(rate:sampleFormat:channels:isStream:)`` is enough: btcalld opens no device while its socket
-    /// is open.
+    /// Switching off also resets the setting `routing.manualRendering`; devices stay closed while another program asks for
+    /// that. To render, ``openManual(rate:sampleFormat:channels:isStream:)`` is enough: btcalld opens no device while its
+    /// socket is open.
     public func setManualRenderingMode(_ isEnabled: Bool) async throws(BridgeError) {
-        try await connection.set(SettingKey.manualRendering, isEnabled)
+        if isEnabled { return try await connection.manualMode.begin() }
+        await connection.manualMode.end()
+        if try await connection.isSet(SettingKey.manualRendering) {
+            try await connection.set(SettingKey.manualRendering, false)
+        }
     }
 }
 

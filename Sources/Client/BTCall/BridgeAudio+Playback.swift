@@ -16,8 +16,8 @@ extension BridgeAudio {
     /// Plays audio until its descriptor is closed. Writing blocks while nobody can hear it.
     ///
     /// - Parameters:
-    ///   - hearer: `call` is the same as ``openInjection(rate:sampleFormat:channels:isStream:)``; the other parameters are
-    ///     then ignored.
+    ///   - hearer: `call` is the same as ``openInjection(rate:sampleFormat:channels:isStream:)``; the parameters after
+    ///     `isStream` must then have their defaults.
     ///   - priority: 0…10; only the highest priority at the same place is heard. The ring tone has 5.
     ///   - duckDecibels: attenuation of the calls' far end meanwhile, -90…0; nil is -12 for a page, otherwise 0.
     ///   - isMixable: whether it is heard together with others of its priority; otherwise it silences them.
@@ -33,7 +33,12 @@ extension BridgeAudio {
         var options = format.options.merging(request.options) { $1 }
         options["stream"] = .bool(isStream)
         // A clamped value is out of range, too: the daemon refuses it by name.
-        options["priority"] = .int32(Int32(clamping: priority))
+        if hearer != .call || priority != 5 { options["priority"] = .int32(Int32(clamping: priority)) }
+        if hearer == .call {
+            // The daemon refuses what has no meaning there.
+            if let duckDecibels { options["duck"] = .double(duckDecibels) }
+            if !isMixable { options["mixable"] = .bool(false) }
+        }
         return try await open(BTCallName.Audio.openPlayback, options, format, isStream: isStream)
     }
 }

@@ -82,6 +82,9 @@ public final class BridgeAudio: Sendable {
         try await set(BTCallName.Audio.muteMode, .string(mode.rawValue))
     }
 
+    /// The same as ``setMuteMode(_:)``, under the name that other voice kits have.
+    public func set(microphoneMuteMode mode: MuteMode) async throws(BridgeError) { try await setMuteMode(mode) }
+
     private func volume(_ name: String) async throws(BridgeError) -> Double {
         let fields = try await connection.property(BTCallPath.audio, BTCallName.Interface.audio, name)
         return try decoding { () throws(APIError) in try fields.optionalDouble(name) ?? 1 }

@@ -11,6 +11,10 @@ final class BridgeConnection {
     private var streams: [any StreamSource] = []
     /// The daemon's part of the log, while the program receives the log.
     private(set) lazy var log = LogFollower(on: self)
+    /// Audio that this program adds to the microphone block by block.
+    private(set) lazy var appAudio = AppAudioStreams(on: self)
+    /// Manual rendering that this program asks for.
+    private(set) lazy var manualMode = ManualMode(on: self)
     private var providers = 0
     private var objects = 0
 
@@ -25,6 +29,8 @@ final class BridgeConnection {
 
     func close() {
         log.stop()
+        manualMode.end()
+        appAudio.stop()
         for stream in streams {
             stream.cancel()
         }
@@ -62,6 +68,11 @@ final class BridgeConnection {
             throw BridgeError(.failed, "btcalld answered nothing when asked for \(name)")
         }
         return Fields([name: value.unwrapped], of: interface)
+    }
+
+    func isTrue(_ path: String, _ interface: String, _ name: String) async throws(BridgeError) -> Bool {
+        let fields = try await property(path, interface, name)
+        return try decoding { () throws(APIError) in try fields.bool(name) }
     }
 
     func setProperty(_ path: String, _ interface: String, _ name: String, _ value: Value) async throws(BridgeError) {

@@ -11,9 +11,12 @@ public enum BridgeEvent: Hashable, Sendable {
     case callAdded(Call)
     /// Sent once for each incoming call, after ``callAdded(_:)``; at the beginning of a stream, for calls that ring then.
     case incomingCall(Call)
-    /// The camera settings of a video call changed.
+    /// The camera settings of a video call changed. A stream begins with those of the present calls that have any.
     case cameraSettingsChanged(Call.ID, CameraSettings)
     case callStateChanged(Call.ID, Call.State, reason: String?)
+    /// The progress of the call in one value changed; follows the state. A `mediaPending` shorter than 0.1 s is left out.
+    /// - reason: the raw value of a ``Call/EndReason`` with an outcome, otherwise nil.
+    case callStatusChanged(Call.ID, CallStatus, reason: String?)
     /// Quality of the last seconds, 0…100; nil before the call has audio.
     case callQualityChanged(Call.ID, Int?)
     /// Follows the state `ended`.
@@ -28,12 +31,22 @@ public enum BridgeEvent: Hashable, Sendable {
     /// A program asked to record the call and was refused.
     /// - client: the program's unique name on the bus.
     case recordingDenied(Call.ID, client: String)
-    /// A program asks to record the call. Answer with ``BridgeAudio/allowRecording(of:_:)``.
+    /// A program asks to record the call. Answer with ``BridgeAudio/allowRecording(of:_:)``. A stream begins with the open
+    /// questions of the present calls, and so with those about media.
     case recordingRequested(Call.ID, client: String)
     /// The application that owns the call asks for these media directions. Answer with ``Calls/answerMediaChange(of:_:)``.
     case mediaChangeRequested(Call.ID, CallMedia)
     /// - address: the headset's.
     case buttonPressed(address: String, button: String)
+    /// The headset sent a message of its maker (``AudioDevice`` has what btcalld understands).
+    /// - event: a word such as `DON`.
+    /// - values: its parameters, at most eight.
+    case headsetEvent(address: String, event: String, values: [String])
+    /// A headset's own state changed.
+    /// - name: `microphoneMuted` (`true` or `false`), `powerSource` (`battery` or `external`) or `enhancedSafety` (`on` or
+    ///   `off`).
+    /// - value: nil when the headset does not report it any more.
+    case headsetChanged(address: String, name: String, value: String?)
     case devicesChanged([AudioDevice])
     case problemsChanged([BridgeProblem])
     case stateChanged(BridgeStatus.State)
@@ -42,4 +55,14 @@ public enum BridgeEvent: Hashable, Sendable {
     /// there are none). Of the session: `sessionManual`, `sessionActive`. Of voice processing: `voiceProcessing`,
     /// `voiceProcessingBypassed`, `voiceProcessor`, `echoCancellation`, `noiseSuppression`, `automaticGain`, `highPass`.
     case settingChanged(name: String, value: String?)
+}
+
+extension Call {
+    /// The questions about the call that wait for an answer, as events.
+    var openQuestions: [BridgeEvent] {
+        [
+            requestedMedia.map { .mediaChangeRequested(id, $0) },
+            recordingRequestedBy.map { .recordingRequested(id, client: $0) },
+        ].compactMap { $0 }
+    }
 }

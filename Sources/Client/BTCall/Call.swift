@@ -22,6 +22,11 @@ public struct Call: Hashable, Sendable, Identifiable {
         case dialing, alerting, ringing, waiting, active, held, ended
     }
 
+    /// A kind of device that a call may use.
+    public enum Route: String, Hashable, Sendable, CaseIterable {
+        case speakerphone, wiredHeadset, earpiece, bluetooth
+    }
+
     public enum Direction: String, Hashable, Sendable, CaseIterable {
         case incoming, outgoing
     }
@@ -34,6 +39,9 @@ public struct Call: Hashable, Sendable, Identifiable {
 
     public let id: ID
     public let state: State
+    /// Its progress in one value. It includes an outcome only while the failure tone of an outgoing call plays: a call that
+    /// has ended is no longer listed.
+    public let status: CallStatus
     public let direction: Direction
     /// Nil when it is withheld or unknown, and for programs that may not see it (`[privacy] callers`): neither root nor in
     /// the group `btcall`. The same holds for ``name``, ``contact``, ``handle`` and ``remoteAddress``.
@@ -67,6 +75,18 @@ public struct Call: Hashable, Sendable, Identifiable {
     public let hasVideo: Bool
     /// Actions that its application supports.
     public let capabilities: Set<CallProviderDescription.Capability>
+    /// Kinds of device that it may use, as its application reported; in the order of `Route.allCases`.
+    public let routes: [Route]
+    /// The camera as its application last reported it; nil before the first report.
+    public let camera: CameraSettings?
+    /// Directions that its application requests and that wait for ``Calls/answerMediaChange(of:_:)``; nil otherwise.
+    public let requestedMedia: CallMedia?
+    /// Unique bus name of the program that waits for ``BridgeAudio/allowRecording(of:_:)``; nil when none does.
+    public let recordingRequestedBy: String?
+    /// The account that it belongs to; empty for programs that may not see ``number``.
+    public let account: CallAccount
+    /// Absolute path of a picture to show with it; nil when none is configured.
+    public let icon: String?
     /// Directions of its audio and video.
     public let media: CallMedia
     /// Whether the far end hears and sees the person, within the limits of `media`.
@@ -78,6 +98,7 @@ public struct Call: Hashable, Sendable, Identifiable {
     init(_ description: CallDescription) {
         id = ID(text: description.id)
         state = State(description.state)
+        status = CallStatus(description.status)
         direction =
             switch description.direction {
             case .incoming: .incoming
@@ -99,10 +120,37 @@ public struct Call: Hashable, Sendable, Identifiable {
         remoteAddress = description.remoteAddress.nonEmpty
         hasVideo = description.hasVideo
         capabilities = Set(description.capabilities.compactMap { CallProviderDescription.Capability(rawValue: $0) })
+        routes = Route.allCases.filter { route in description.routes.contains { $0.rawValue == route.rawValue } }
+        camera = description.camera.map { CameraSettings($0) }
+        requestedMedia = description.requestedMedia.map { CallMedia($0.audio, $0.video) }
+        recordingRequestedBy = description.recordingRequestedBy
+        account = CallAccount(description.account)
+        icon = description.icon.nonEmpty
         media = CallMedia(description.audio, description.video)
         isLocalAudioEnabled = description.isLocalAudioEnabled
         isLocalVideoEnabled = description.isLocalVideoEnabled
         isMuted = description.isMuted
+    }
+}
+
+extension Set<Call.Route> {
+    /// The kinds as written on the bus, in a fixed order.
+    var words: [CallDescription.Route] {
+        CallDescription.Route.allCases.filter { word in contains { $0.rawValue == word.rawValue } }
+    }
+}
+
+extension CallDescription.State {
+    init(_ state: Call.State) {
+        switch state {
+        case .dialing: self = .dialing
+        case .alerting: self = .alerting
+        case .ringing: self = .ringing
+        case .waiting: self = .waiting
+        case .active: self = .active
+        case .held: self = .held
+        case .ended: self = .ended
+        }
     }
 }
 

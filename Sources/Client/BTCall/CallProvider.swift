@@ -17,6 +17,12 @@ public protocol CallProvider: Sendable {
     func performStart(_ call: Call.ID, number: String, media: CallMedia) async throws(ProviderRefusal)
     /// The same with directions of audio and video, as seen from here; by default ``performAnswer(_:)``.
     func performAnswer(_ call: Call.ID, media: CallMedia) async throws(ProviderRefusal)
+    /// The same with the account that is configured; by default ``performStart(_:number:media:)``.
+    func performStart(
+        _ call: Call.ID, number: String, media: CallMedia, account: CallAccount
+    ) async throws(ProviderRefusal)
+    /// The same with the account that is configured; by default ``performAnswer(_:media:)``.
+    func performAnswer(_ call: Call.ID, media: CallMedia, account: CallAccount) async throws(ProviderRefusal)
     /// Change the directions of audio and video.
     ///
     /// - Parameter isCameraOn: whether the far end may see the person, within the limits of `media`.
@@ -51,6 +57,18 @@ extension CallProvider {
 
     public func performAnswer(_ call: Call.ID, media: CallMedia) async throws(ProviderRefusal) {
         try await performAnswer(call)
+    }
+
+    public func performStart(
+        _ call: Call.ID, number: String, media: CallMedia, account: CallAccount
+    ) async throws(ProviderRefusal) {
+        try await performStart(call, number: number, media: media)
+    }
+
+    public func performAnswer(
+        _ call: Call.ID, media: CallMedia, account: CallAccount
+    ) async throws(ProviderRefusal) {
+        try await performAnswer(call, media: media)
     }
 
     public func performMediaChange(

@@ -1,3 +1,6 @@
+import BTCallAPI
+import BluetoothTypes
+
 /// Progress of a call in one value, as video call kits name it: ``Call/State`` combined with the outcome of the call.
 ///
 /// `preparingBufferViews` does not exist: this bridge shows no pictures. A held call is `inCall`; ``Call/state``
@@ -18,31 +21,29 @@ public enum CallStatus: String, Hashable, Sendable, CaseIterable {
     case ended
 
     /// - Parameters:
-    ///   - state: the state in ``BridgeEvent/callStateChanged(_:_:reason:)``.
+    ///   - state: the state in ``BridgeEvent/callStateChanged(_:_:reason:)``; it does not tell `mediaPending` from `inCall`,
+    ///     as ``BridgeEvent/callStatusChanged(_:_:reason:)`` does.
     ///   - reason: the raw value of a ``Call/EndReason``; used for `ended` only.
     public init(_ state: Call.State, reason: String? = nil) {
-        switch state {
-        case .dialing: self = .setup
-        case .alerting: self = .alerting
-        case .ringing, .waiting: self = .ringing
-        case .active, .held: self = .inCall
-        case .ended:
-            self =
-                switch CallFailure(reason: reason) {
-                case .timedOut: .timedOut
-                case .busy: .busy
-                case .notFound: .notFound
-                case .error, .providerGone: .error
-                case nil: .ended
-                }
+        if state == .ended {
+            self.init(CallStatusWord(endedBecause: reason ?? ""))
+        } else {
+            self.init(CallStatusWord(CallDescription.State(state), isCarried: true, audio: .sendReceive))
         }
     }
-}
 
-extension Call {
-    /// Progress of the call in one value. It never includes an outcome: a call that has ended is no longer listed.
-    public var status: CallStatus {
-        guard state == .active, link == nil, media.audio != .off else { return CallStatus(state) }
-        return .mediaPending
+    init(_ word: CallStatusWord) {
+        switch word {
+        case .setup: self = .setup
+        case .alerting: self = .alerting
+        case .ringing: self = .ringing
+        case .mediaPending: self = .mediaPending
+        case .inCall: self = .inCall
+        case .timedOut: self = .timedOut
+        case .busy: self = .busy
+        case .notFound: self = .notFound
+        case .error: self = .error
+        case .ended: self = .ended
+        }
     }
 }

@@ -27,9 +27,28 @@ extension Calls {
     /// - Returns: as ``hold(_:)``.
     public func resume(_ call: Call.ID) async -> CallActionResult { await change(call, held: false) }
 
+    /// Ends or rejects the call, as ``hangup(_:)``.
+    ///
+    /// - Returns: `.canceled` when the call had ended already.
+    public func end(_ call: Call.ID) async -> CallActionResult {
+        await result { () throws(BridgeError) in try await hangup(call) }
+    }
+
+    /// Ends or rejects every call of every application.
+    ///
+    /// Returns when all have ended. The daemon waits five seconds for each application.
+    /// - Throws: `.providerFailed` or `.timedOut` when a call has not ended.
+    public func removeAllCalls() async throws(BridgeError) {
+        try await connection.request(BTCallPath.calls, BTCallName.Interface.calls, BTCallName.Calls.removeAll)
+    }
+
     private func change(_ call: Call.ID, held: Bool) async -> CallActionResult {
+        await result { () throws(BridgeError) in try await setHeld(call, held) }
+    }
+
+    private func result(_ body: () async throws(BridgeError) -> Void) async -> CallActionResult {
         do throws(BridgeError) {
-            try await setHeld(call, held)
+            try await body()
             return .done
         } catch {
             return error.code == .noSuchCall ? .canceled : .failed(error)

@@ -110,15 +110,21 @@ final class EventSource: StreamSource {
                 if present.direction == .incoming, present.state == .ringing || present.state == .waiting {
                     continuation.yield(.incomingCall(present))
                 }
+                if let camera = present.camera { continuation.yield(.cameraSettingsChanged(present.id, camera)) }
+                for question in present.openQuestions { continuation.yield(question) }
             }
             let waiting = held
             held = []
             let listed = Set((calls ?? []).map(\.id))
+            let asked = Set((calls ?? []).flatMap(\.openQuestions))
             for event in waiting {
                 // The list is newer than what waited for it.
                 switch event {
                 case .callStateChanged(let id, _, _) where listed.contains(id): continue
+                case .callStatusChanged(let id, _, _) where listed.contains(id): continue
                 case .incomingCall(let call) where listed.contains(call.id): continue
+                case .cameraSettingsChanged(let id, _) where listed.contains(id): continue
+                case _ where asked.contains(event): continue
                 default: pass(event)
                 }
             }
@@ -252,12 +258,13 @@ extension BridgeEvent {
     fileprivate var call: Call.ID? {
         switch self {
         case .callAdded(let call), .incomingCall(let call): call.id
-        case .callStateChanged(let id, _, _), .callQualityChanged(let id, _), .callRemoved(let id, _),
-            .callRecordedChanged(let id, _), .recordingDenied(let id, _), .recordingRequested(let id, _),
-            .cameraSettingsChanged(let id, _), .mediaChangeRequested(let id, _):
+        case .callStateChanged(let id, _, _), .callStatusChanged(let id, _, _), .callQualityChanged(let id, _),
+            .callRemoved(let id, _), .callRecordedChanged(let id, _), .recordingDenied(let id, _),
+            .recordingRequested(let id, _), .cameraSettingsChanged(let id, _), .mediaChangeRequested(let id, _):
             id
         case .daemonAppeared, .daemonVanished, .routeChanged, .activationFailed, .mutedChanged, .doNotDisturbChanged,
-            .speakingWhileMuted, .buttonPressed, .devicesChanged, .problemsChanged, .stateChanged, .settingChanged:
+            .speakingWhileMuted, .buttonPressed, .headsetEvent, .headsetChanged, .devicesChanged, .problemsChanged,
+            .stateChanged, .settingChanged:
             nil
         }
     }
@@ -288,6 +295,9 @@ extension BridgeEvent {
         case (BTCallName.Interface.call, BTCallName.Call.stateChanged):
             guard texts.count >= 2, let state = Call.State(rawValue: texts[0]) else { return [] }
             return [.callStateChanged(Call.ID(path: signal.path), state, reason: texts[1].nonEmpty)]
+        case (BTCallName.Interface.call, BTCallName.Call.statusChanged):
+            guard texts.count >= 2, let status = CallStatus(rawValue: texts[0]) else { return [] }
+            return [.callStatusChanged(Call.ID(path: signal.path), status, reason: texts[1].nonEmpty)]
         case (BTCallName.Interface.call, BTCallName.Call.mediaChangeRequested):
             let media = signal.arguments.first?.vardictValue ?? [:]
             return [.mediaChangeRequested(Call.ID(path: signal.path), CallMedia(media))]
@@ -302,6 +312,11 @@ extension BridgeEvent {
         case (BTCallName.Interface.headset, BTCallName.Headset.buttonPressed):
             guard let button = texts.first, let address = BTCallPath.headsetAddress(at: signal.path) else { return [] }
             return [.buttonPressed(address: "\(address)", button: button)]
+        case (BTCallName.Interface.headset, BTCallName.Headset.vendorEvent):
+            guard texts.count >= 2, let values = signal.arguments[1].stringsValue,
+                let address = BTCallPath.headsetAddress(at: signal.path)
+            else { return [] }
+            return [.headsetEvent(address: "\(address)", event: texts[0], values: values)]
         case ("org.freedesktop.DBus.Properties", "PropertiesChanged"):
             guard signal.arguments.count >= 2, let values = signal.arguments[1].vardictValue else { return [] }
             return propertyEvents(interface: texts[0], path: signal.path, Fields(values, of: texts[0]))
@@ -336,6 +351,8 @@ extension BridgeEvent {
             return managerEvents(fields)
         case BTCallName.Interface.router:
             return settingEvents(settings, fields) + deviceEvents(fields)
+        case BTCallName.Interface.headset:
+            return headsetEvents(path, fields)
         case BTCallName.Interface.session:
             return settingEvents(sessionSettings, fields)
         case BTCallName.Interface.audio:
@@ -370,6 +387,19 @@ extension BridgeEvent {
         }
         return events
     }
+
+    private static func headsetEvents(_ path: String, _ fields: Fields) -> [BridgeEvent] {
+        guard let address = BTCallPath.headsetAddress(at: path) else { return [] }
+        return settingEvents(headsetReports, fields).compactMap { event in
+            guard case .settingChanged(let name, let value) = event else { return nil }
+            return .headsetChanged(address: "\(address)", name: name, value: value)
+        }
+    }
+
+    private static let headsetReports = [
+        (BTCallName.Headset.microphoneMuted, "microphoneMuted"), (BTCallName.Headset.powerSource, "powerSource"),
+        (BTCallName.Headset.enhancedSafety, "enhancedSafety"),
+    ]
 
     private static func deviceEvents(_ fields: Fields) -> [BridgeEvent] {
         guard fields.values[BTCallName.Router.devices] != nil else { return [] }

@@ -44,6 +44,9 @@ public struct OngoingCall: Sendable, Identifiable {
     /// Ends or rejects the call: ``Calls/hangup(_:)``.
     public func hangup() async throws(BridgeError) { try await calls.hangup(id) }
 
+    /// As ``Calls/end(_:)``.
+    public func end() async -> CallActionResult { await calls.end(id) }
+
     // MARK: While it is up
 
     /// As ``Calls/hold(_:)``.
@@ -69,6 +72,17 @@ public struct OngoingCall: Sendable, Identifiable {
         try await calls.connection.setProperty(
             id.path, BTCallName.Interface.call, BTCallName.Call.muted, .bool(mute == .on))
     }
+
+    /// Whether this call alone is muted: its far end hears nobody, while other calls continue.
+    ///
+    /// - Throws: `.noSuchCall` when this call has ended.
+    public var isMutedAlone: Bool {
+        get async throws(BridgeError) { try await !current().isLocalAudioEnabled }
+    }
+
+    /// Mutes this call alone, or unmutes it: the opposite of ``enableLocalAudio(_:)``. An application with the capability
+    /// `mute` is told.
+    public func mute(_ isOn: Bool) async throws(BridgeError) { try await enableLocalAudio(!isOn) }
 
     /// Sets whether this call's far end hears the person: ``Calls/setLocalAudioEnabled(_:_:)``.
     public func enableLocalAudio(_ isEnabled: Bool) async throws(BridgeError) {
@@ -110,12 +124,12 @@ public struct OngoingCall: Sendable, Identifiable {
 
     /// Progress of the call in the words of the kits, up to its outcome.
     ///
-    /// `mediaPending` can only be the first value: the start of a call's audio is not an event.
+    /// `mediaPending` comes when no device has carried an answered call for 0.1 s, also when its device is lost.
     public func statuses() async -> CallValues<CallStatus> {
         CallValues(await events()) { event in
             switch event {
             case .callAdded(let call): call.status
-            case .callStateChanged(_, let state, let reason): CallStatus(state, reason: reason)
+            case .callStatusChanged(_, let status, _): status
             default: nil
             }
         }

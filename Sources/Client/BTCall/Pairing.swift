@@ -5,7 +5,8 @@ import DBus
 
 /// Pairing headsets without a screen: during a limited window, btcalld pairs, trusts and connects an allowed headset.
 ///
-/// btcalld searches and pages only while there is no call. Everything may be called from any thread.
+/// During a call btcalld neither searches nor pages, unless the window was opened with `search`; a headset that begins the
+/// pairing itself is accepted. Everything may be called from any thread.
 public final class Pairing: Sendable {
     /// Default length of a window in seconds.
     public static let usualSeconds = 120
@@ -85,12 +86,13 @@ public final class Pairing: Sendable {
     ///   - allowing: addresses, and name patterns in which `*` stands for any characters and `?` for one; empty: any audio
     ///     device.
     ///   - pin: for headsets without Secure Simple Pairing, 1 to 16 characters.
-    /// - Throws: `.wrongState` while a window is open, `.callsActive` during a call, `.unavailable` without bluetoothd or
-    ///   adapter.
-    public func open(seconds: Int = usualSeconds, allowing: [String] = [], pin: String? = nil)
-        async throws(BridgeError)
-    {
-        let options = PairingOptions(allow: allowing, pin: pin)
+    ///   - search: whether to search and page during a call too. That may cost the call audio, up to 5 s at a time when a
+    ///     device does not answer.
+    /// - Throws: `.wrongState` while a window is open, `.unavailable` without bluetoothd or adapter.
+    public func open(
+        seconds: Int = usualSeconds, allowing: [String] = [], pin: String? = nil, search: Bool = false
+    ) async throws(BridgeError) {
+        let options = PairingOptions(allow: allowing, pin: pin, search: search)
         try await request(BTCallName.Pairing.open, [.uint32(UInt32(clamping: seconds)), .vardict(options.values)])
     }
 
@@ -104,6 +106,7 @@ public final class Pairing: Sendable {
     /// Searches for devices; each one found is an ``Event/found(_:)``.
     ///
     /// - Parameter seconds: 1 to 600.
+    /// - Throws: `.callsActive` during a call, `.unavailable` without bluetoothd or adapter.
     public func scan(seconds: Int) async throws(BridgeError) {
         try await request(BTCallName.Pairing.scan, [.uint32(UInt32(clamping: seconds))])
     }
@@ -124,6 +127,13 @@ public final class Pairing: Sendable {
         return try decoding { () throws(APIError) in
             State(rawValue: try fields.word(name, of: PairingState.self).rawValue) ?? .closed
         }
+    }
+
+    /// Whether btcalld is searching for devices now. With an open window it pauses during a call, while a voice link is set
+    /// up, and while a device is being paired.
+    public func isSearching() async throws(BridgeError) -> Bool {
+        try await connection.isTrue(
+            BTCallPath.manager, BTCallName.Interface.pairing, BTCallName.Pairing.searching)
     }
 
     /// Events from now on. A stream that is not read keeps the newest 1024.

@@ -23,12 +23,14 @@ public final class ProviderRegistration: Sendable {
     ///   - number: the number to show, or an address with a scheme; empty when withheld.
     ///   - remoteAddress: the far end's address when it differs from the number.
     ///   - capabilities: capabilities of this call, a subset of the registered ones; nil for all of them.
+    ///   - routes: kinds of device that this call may use; nil for all of them.
     /// - Throws: `.filtered` while do not disturb is on, `.busy` when a second call is refused; the call does not ring then.
     public func reportIncoming(
         number: String, name: String? = nil, media: CallMedia = CallMedia(), remoteAddress: String? = nil,
-        capabilities: Set<CallProviderDescription.Capability>? = nil
+        capabilities: Set<CallProviderDescription.Capability>? = nil, routes: Set<Call.Route>? = nil
     ) async throws(BridgeError) -> Call.ID {
         var options = ReportOptions(name: name, remoteAddress: remoteAddress)
+        options.routes = routes?.words
         options.capabilities = capabilities?.words
         return try await proxy.report(
             BTCallName.Calls.reportIncoming, number,
@@ -47,11 +49,14 @@ public final class ProviderRegistration: Sendable {
     ///   - state: `.dialing`; `.alerting` when the other side rings already; `.active` when it has answered.
     ///   - monotonicTimeMs: beginning of that state, in milliseconds of `CLOCK_MONOTONIC`; nil: now.
     ///   - capabilities: capabilities of this call, a subset of the registered ones; nil for all of them.
+    ///   - routes: kinds of device that this call may use; nil for all of them.
     public func reportOutgoing(
         number: String, name: String? = nil, state: Call.State = .dialing, media: CallMedia = CallMedia(),
-        capabilities: Set<CallProviderDescription.Capability>? = nil, monotonicTimeMs: Int64? = nil
+        capabilities: Set<CallProviderDescription.Capability>? = nil, routes: Set<Call.Route>? = nil,
+        monotonicTimeMs: Int64? = nil
     ) async throws(BridgeError) -> Call.ID {
-        var options = ReportOptions(name: name, state: CallDescription.State(rawValue: state.rawValue) ?? .dialing)
+        var options = ReportOptions(name: name, state: CallDescription.State(state))
+        options.routes = routes?.words
         options.time = monotonicTimeMs.map { UInt64(clamping: $0) }
         options.capabilities = capabilities?.words
         return try await proxy.report(
@@ -64,7 +69,7 @@ public final class ProviderRegistration: Sendable {
     /// - Parameters:
     ///   - state: `.alerting`, `.active`, `.held` or `.ended`; the present one to leave it unchanged.
     ///   - reason: the reason of its end; by default the other side hung up.
-    ///   - monotonicTimeMs: time of the change, in milliseconds of `CLOCK_MONOTONIC`; nil: now.
+    ///   - monotonicTimeMs: time of the change, in milliseconds of `CLOCK_MONOTONIC`, for `.active` and `.ended`; nil: now.
     ///   - ssrcs: the synchronisation sources of the call's RTP streams, at most 16, for diagnosis; nil leaves them
     ///     unchanged.
     public func update(
@@ -72,6 +77,41 @@ public final class ProviderRegistration: Sendable {
         monotonicTimeMs: Int64? = nil
     ) async throws(BridgeError) {
         try await proxy.update(call, state, reason: reason, ssrcs: ssrcs, monotonicTimeMs)
+    }
+
+    /// Reports new data of the call, in any state; nil leaves a part unchanged.
+    ///
+    /// - Parameters:
+    ///   - name: the other party's name.
+    ///   - handle: the number to show, or an address with a scheme.
+    ///   - hasVideo: whether it is a video call.
+    ///   - capabilities: capabilities of this call, a subset of the registered ones.
+    ///   - routes: kinds of device that this call may use, at least one.
+    public func update(
+        _ call: Call.ID, name: String? = nil, handle: String? = nil, hasVideo: Bool? = nil,
+        capabilities: Set<CallProviderDescription.Capability>? = nil, routes: Set<Call.Route>? = nil
+    ) async throws(BridgeError) {
+        var options: [String: Value] = [:]
+        options["name"] = name.map { .string($0) }
+        options["number"] = handle.map { .string($0) }
+        options["video"] = hasVideo.map { .bool($0) }
+        options["capabilities"] = capabilities.map { .strings($0.words.map(\.rawValue).sorted()) }
+        options["routes"] = routes.map { .strings($0.words.map(\.rawValue)) }
+        try await proxy.request(call, BTCallName.Call.update, [.string(""), .vardict(options)])
+    }
+
+    /// Reports the end of all its calls.
+    ///
+    /// - Parameter reason: by default the other side hung up.
+    public func removeAllCalls(reason: Call.EndReason = .remoteHangUp) async throws(BridgeError) {
+        for call in await proxy.own {
+            do throws(BridgeError) {
+                try await update(call, .ended, reason: reason)
+            } catch {
+                // It has ended meanwhile.
+                guard error.code == .noSuchCall else { throw error }
+            }
+        }
     }
 
     /// Reports that the other side asks for other directions of audio or video; nil leaves a direction unchanged.
@@ -202,14 +242,17 @@ final class ProviderProxy {
                 method(
                     BTCallName.CallProvider.performStart, in: [("call", "o"), ("number", "s"), ("options", "a{sv}")]
                 ) { provider, arguments throws(ProviderRefusal) in
+                    let options = arguments[2].vardictValue ?? [:]
                     try await provider.performStart(
-                        Self.call(arguments), number: arguments[1].stringValue ?? "",
-                        media: CallMedia(arguments[2].vardictValue ?? [:]))
+                        Self.call(arguments), number: arguments[1].stringValue ?? "", media: CallMedia(options),
+                        account: CallAccount(AccountDescription(options)))
                 },
                 method(BTCallName.CallProvider.performAnswer, in: [("call", "o"), ("options", "a{sv}")]) {
                     provider, arguments throws(ProviderRefusal) in
+                    let options = arguments[1].vardictValue ?? [:]
                     try await provider.performAnswer(
-                        Self.call(arguments), media: CallMedia(arguments[1].vardictValue ?? [:]))
+                        Self.call(arguments), media: CallMedia(options),
+                        account: CallAccount(AccountDescription(options)))
                 },
                 method(BTCallName.CallProvider.performEnd, in: [("call", "o"), ("reason", "s")]) {
                     provider, arguments throws(ProviderRefusal) in

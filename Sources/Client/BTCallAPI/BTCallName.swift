@@ -28,6 +28,7 @@ package enum BTCallName {
     package enum ContactResolver {
         package static let resolve = "Resolve"
         package static let resolveContact = "ResolveContact"
+        package static let resolveCaller = "ResolveCaller"
     }
 
     package enum Manager {
@@ -56,6 +57,7 @@ package enum BTCallName {
         package static let trust = "Trust"
         package static let forget = "Forget"
         package static let state = "State"
+        package static let searching = "Searching"
         package static let secondsLeft = "SecondsLeft"
         package static let deviceFound = "DeviceFound"
         package static let finished = "Finished"
@@ -76,6 +78,7 @@ package enum BTCallName {
         package static let started = "Started"
         package static let preferred = "Preferred"
         package static let defaultDevice = "Default"
+        package static let replacedPreference = "ReplacedPreference"
         package static let selected = "Selected"
         package static let activeRoute = "ActiveRoute"
         package static let pending = "Pending"
@@ -121,6 +124,8 @@ package enum BTCallName {
         package static let privacyOutput = "PrivacyOutput"
         package static let automaticConfiguration = "AutomaticConfiguration"
         package static let openManual = "OpenManual"
+        package static let acquireManual = "AcquireManual"
+        package static let manualRendering = "ManualRendering"
         package static let openTap = "OpenTap"
         package static let allowRecording = "AllowRecording"
         package static let recordingDenied = "RecordingDenied"
@@ -144,6 +149,7 @@ package enum BTCallName {
         package static let registerContactResolver = "RegisterContactResolver"
         package static let unregisterContactResolver = "UnregisterContactResolver"
         package static let incomingCall = "IncomingCall"
+        package static let removeAll = "RemoveAll"
         package static let cameraSettingsChanged = "CameraSettingsChanged"
     }
 
@@ -184,6 +190,14 @@ package enum BTCallName {
         package static let answerMediaChange = "AnswerMediaChange"
         package static let mediaChangeRequested = "MediaChangeRequested"
         package static let contact = "Contact"
+        package static let routes = "Routes"
+        package static let camera = "Camera"
+        package static let requestedMedia = "RequestedMedia"
+        package static let recordingRequestedBy = "RecordingRequestedBy"
+        package static let account = "Account"
+        package static let icon = "Icon"
+        package static let status = "Status"
+        package static let statusChanged = "StatusChanged"
     }
 
     package enum CallProvider {
@@ -217,5 +231,9 @@ package enum BTCallName {
         package static let mediaVolume = "MediaVolume"
         package static let mediaCodec = "MediaCodec"
         package static let mediaState = "MediaState"
+        package static let microphoneMuted = "MicrophoneMuted"
+        package static let powerSource = "PowerSource"
+        package static let enhancedSafety = "EnhancedSafety"
+        package static let vendorEvent = "VendorEvent"
     }
 }

@@ -11,9 +11,39 @@ package struct CallDescription: Hashable, Sendable {
         case incoming, outgoing
     }
 
+    /// A kind of device that a call may use.
+    package enum Route: String, Hashable, Sendable, CaseIterable {
+        case speakerphone, wiredHeadset, earpiece, bluetooth
+
+        /// Reads the option `routes`; nil without it.
+        ///
+        /// - Returns: each kind once, in the order of ``allCases``.
+        /// - Throws: `.invalidArgument` for an unknown word and for an empty list.
+        package static func read(_ fields: Fields) throws(APIError) -> [Route]? {
+            guard fields.values["routes"] != nil else { return nil }
+            var routes: Set<Route> = []
+            for word in try fields.strings("routes") {
+                guard let route = Route(rawValue: try TextLimit.word.check(word, "a word in routes")) else {
+                    throw APIError(
+                        .invalidArgument, "routes in \(fields.subject) has \"\(word)\"; accepted: \(accepted)")
+                }
+                routes.insert(route)
+            }
+            guard !routes.isEmpty else {
+                throw APIError(
+                    .invalidArgument, "routes in \(fields.subject) is empty; accepted: at least one of \(accepted)")
+            }
+            return allCases.filter { routes.contains($0) }
+        }
+
+        private static var accepted: String { allCases.map(\.rawValue).joined(separator: ", ") }
+    }
+
     /// The text of a UUID, lower case; the same for the whole call.
     package var id: String
     package var state: State
+    /// Its progress in one word.
+    package var status: CallStatusWord
     package var direction: Direction
     /// Nil when it is withheld or unknown.
     package var number: String?
@@ -46,6 +76,18 @@ package struct CallDescription: Hashable, Sendable {
     package var hasVideo = false
     /// Actions that its application supports, in the words of `RegisterProvider`'s option; in alphabetical order.
     package var capabilities: [String] = []
+    /// Kinds of device that it may use, as reported by its application.
+    package var routes = Route.allCases
+    /// The camera as its application last reported it.
+    package var camera: CameraDescription?
+    /// Directions that its application requests, while a client is to agree; nil otherwise.
+    package var requestedMedia: MediaDirections?
+    /// Unique bus name of the program that waits for the consent to record it; nil when none does.
+    package var recordingRequestedBy: String?
+    /// The account that it belongs to.
+    package var account = AccountDescription()
+    /// Absolute path of a picture for programs that draw; empty for none.
+    package var icon = ""
     /// Whether the microphone is muted, for all calls.
     package var isMuted = false
     package var audio = MediaDirection.sendReceive
@@ -60,6 +102,7 @@ package struct CallDescription: Hashable, Sendable {
     ) {
         self.id = id
         self.state = state
+        status = CallStatusWord(state, isCarried: false, audio: .sendReceive)
         self.direction = direction
         self.number = number
         self.name = name
@@ -96,11 +139,27 @@ package struct CallDescription: Hashable, Sendable {
         }
         hasVideo = try fields.optionalBool(BTCallName.Call.hasVideo) ?? false
         capabilities = try fields.strings(BTCallName.Call.capabilities)
+        // Leaves out kinds that this version does not know.
+        let known = try fields.strings(BTCallName.Call.routes).compactMap { Route(rawValue: $0) }
+        routes = known.isEmpty ? Route.allCases : known
+        camera = try Self.part(BTCallName.Call.camera, of: fields).map { fields throws(APIError) in
+            try CameraDescription(fields)
+        }
+        requestedMedia = try Self.part(BTCallName.Call.requestedMedia, of: fields).map { fields throws(APIError) in
+            try MediaDirections(fields)
+        }
+        recordingRequestedBy = try fields.optionalString(BTCallName.Call.recordingRequestedBy)?.nonEmpty
+        account = AccountDescription(try Self.part(BTCallName.Call.account, of: fields)?.values ?? [:])
+        icon = try fields.optionalString(BTCallName.Call.icon) ?? ""
         isMuted = try fields.optionalBool(BTCallName.Call.muted) ?? false
         audio = try fields.optionalWord(BTCallName.Call.audio, of: MediaDirection.self) ?? .sendReceive
         video = try fields.optionalWord(BTCallName.Call.video, of: MediaDirection.self) ?? .off
         isLocalAudioEnabled = try fields.optionalBool(BTCallName.Call.localAudioEnabled) ?? true
         isLocalVideoEnabled = try fields.optionalBool(BTCallName.Call.localVideoEnabled) ?? true
+        // A word that this version does not know counts as the one that the state gives.
+        let given = try fields.optionalString(BTCallName.Call.status).flatMap { CallStatusWord(rawValue: $0) }
+        let usual = CallStatusWord(state, isCarried: link != nil, audio: audio)
+        status = given ?? usual
     }
 
     /// - Returns: a property of type `a{sv}`; nil for an empty one.
@@ -110,11 +169,11 @@ package struct CallDescription: Hashable, Sendable {
         return part.values.isEmpty ? nil : part
     }
 
-    /// The properties that identify the other party. Signals to everybody include them only with `[privacy] callers =
-    /// everybody`.
+    /// The properties that identify the other party, and the account. Signals to everybody include them only with
+    /// `[privacy] callers = everybody`.
     package static let identity: Set = [
         BTCallName.Call.number, BTCallName.Call.name, BTCallName.Call.contact, BTCallName.Call.handle,
-        BTCallName.Call.remoteAddress,
+        BTCallName.Call.remoteAddress, BTCallName.Call.account,
     ]
 
     /// All properties by name, without those of ``identity``.
@@ -125,6 +184,7 @@ package struct CallDescription: Hashable, Sendable {
         [
             BTCallName.Call.id: .string(id),
             BTCallName.Call.state: .string(state.rawValue),
+            BTCallName.Call.status: .string(status.rawValue),
             BTCallName.Call.direction: .string(direction.rawValue),
             BTCallName.Call.number: .string(number ?? ""),
             BTCallName.Call.name: .string(name ?? ""),
@@ -143,6 +203,12 @@ package struct CallDescription: Hashable, Sendable {
             BTCallName.Call.contact: .vardict(contact?.fields ?? [:]),
             BTCallName.Call.hasVideo: .bool(hasVideo),
             BTCallName.Call.capabilities: .strings(capabilities),
+            BTCallName.Call.routes: .strings(routes.map(\.rawValue)),
+            BTCallName.Call.camera: .vardict(camera?.fields ?? [:]),
+            BTCallName.Call.requestedMedia: .vardict(requestedMedia?.fields ?? [:]),
+            BTCallName.Call.recordingRequestedBy: .string(recordingRequestedBy ?? ""),
+            BTCallName.Call.account: .vardict(account.fields),
+            BTCallName.Call.icon: .string(icon),
             BTCallName.Call.muted: .bool(isMuted),
             BTCallName.Call.audio: .string(audio.rawValue),
             BTCallName.Call.video: .string(video.rawValue),

@@ -48,3 +48,35 @@ package struct ContactDescription: Hashable, Sendable {
         return text
     }
 }
+
+/// The other party as the call's application gave it (`ContactResolver1.ResolveCaller`).
+package struct CallerDescription: Hashable, Sendable {
+    /// The address in the application's notation, or else the number.
+    package var id: String
+    /// Empty when the application gave no name.
+    package var name: String
+    /// The application's registered name.
+    package var provider: String
+
+    package init(id: String, name: String = "", provider: String = "") {
+        self.id = id
+        self.name = name
+        self.provider = provider
+    }
+
+    /// - Throws: `.invalidArgument` for an entry that is not a string.
+    package init(_ fields: Fields) throws(APIError) {
+        id = try fields.optionalString("callerId") ?? ""
+        name = try fields.optionalString("callerName") ?? ""
+        provider = try fields.optionalString("provider") ?? ""
+    }
+
+    /// The entries on the bus, without unknown ones.
+    package var fields: [String: Value] {
+        var fields: [String: Value] = [:]
+        for (key, text) in [("callerId", id), ("callerName", name), ("provider", provider)] where !text.isEmpty {
+            fields[key] = .string(text)
+        }
+        return fields
+    }
+}

@@ -18,6 +18,12 @@ package struct DeviceDescription: Hashable, Sendable {
     /// Volume set at the headset's own buttons, 0…15; nil for a local device and for a headset that is not connected.
     package var speakerVolume: Int?
     package var microphoneVolume: Int?
+    /// Whether the wearer has muted the microphone at the headset; nil as for the volumes.
+    package var isMicrophoneMuted: Bool?
+    /// `battery` or `external`; nil when the headset does not report it.
+    package var powerSource: String?
+    /// Whether the headset's safety features are on; nil when it does not report it.
+    package var isSafetyEnhanced: Bool?
     /// Voice codecs that both the headset and btcalld support, best first: `CVSD`, `mSBC`, `LC3-SWB`.
     package var codecs: [String]
     /// Reason why a connected headset does not use btcalld's best codec, in words; nil while it does.
@@ -33,7 +39,7 @@ package struct DeviceDescription: Hashable, Sendable {
     package var isDuplex = false
     /// Sample rates in Hz of the currently possible voice path, best first; empty without one.
     package var rates: [Int] = []
-    /// Whether the headset plays our ring tone.
+    /// Whether the connected headset accepts the ring tone in its link.
     package var hasInbandRing = false
     /// Highest volumes; nil where btcalld does not set the volume.
     package var speakerVolumeMax: Int?
@@ -76,6 +82,9 @@ package struct DeviceDescription: Hashable, Sendable {
         battery = try fields.optionalInteger("battery").flatMap { (0...100).contains($0) ? $0 : nil }
         speakerVolume = try fields.optionalInteger("speakerVolume").flatMap { (0...15).contains($0) ? $0 : nil }
         microphoneVolume = try fields.optionalInteger("microphoneVolume").flatMap { (0...15).contains($0) ? $0 : nil }
+        isMicrophoneMuted = try fields.optionalBool("microphoneMuted")
+        powerSource = try fields.optionalString("powerSource")?.nonEmpty
+        isSafetyEnhanced = try fields.optionalBool("enhancedSafety")
         codecs = try fields.strings("codecs")
         codecReason = try fields.optionalString("codecReason")?.nonEmpty
         category = try fields.optionalString("category")?.nonEmpty
@@ -106,6 +115,9 @@ package struct DeviceDescription: Hashable, Sendable {
             "battery": .number(battery),
             "speakerVolume": .number(speakerVolume),
             "microphoneVolume": .number(microphoneVolume),
+            "microphoneMuted": isMicrophoneMuted.map { .bool($0) },
+            "powerSource": .text(powerSource),
+            "enhancedSafety": isSafetyEnhanced.map { .bool($0) },
             "codecs": .strings(codecs),
             "codecReason": .text(codecReason),
             "category": .text(category),

@@ -41,7 +41,8 @@ extension DictionaryArgument {
     package static let answer = Self(Interface.call, Call.answer, MediaOptions.entries)
     package static let update = Self(
         Interface.call, Call.update,
-        [.text("reason"), .integers("ssrcs"), .integer("time"), .texts("capabilities")])
+        [.text("reason"), .integers("ssrcs"), .integer("time"), .texts("capabilities"), .texts("routes")]
+            + described)
     package static let reportCamera = Self(
         Interface.call, Call.reportCamera, argument: "settings",
         [.text("camera"), .integer("width"), .integer("height"), .integer("framesPerSecond")])
@@ -49,8 +50,10 @@ extension DictionaryArgument {
     package static let requestMediaChange = Self(
         Interface.call, Call.requestMediaChange, argument: "media", MediaOptions.entries)
 
-    package static let openInjection = Self(Interface.audio, Audio.openInjection, audio)
+    package static let openInjection = Self(
+        Interface.audio, Audio.openInjection, audio + [.flag("replacesMicrophone")])
     package static let openManual = Self(Interface.audio, Audio.openManual, audio)
+    package static let acquireManual = Self(Interface.audio, Audio.acquireManual, [])
     package static let openTap = Self(Interface.audio, Audio.openTap, audio + [.text("side")])
     package static let openPlayback = Self(
         Interface.audio, Audio.openPlayback,
@@ -64,17 +67,21 @@ extension DictionaryArgument {
     package static let activateSession = Self(Interface.session, BTCallName.Session.activate, [])
     package static let logout = Self(Interface.manager, BTCallName.Manager.logout, [.flag("forgetHeadsets")])
     package static let openPairing = Self(
-        Interface.pairing, BTCallName.Pairing.open, [.texts("allow"), .text("pin")])
+        Interface.pairing, BTCallName.Pairing.open, [.texts("allow"), .text("pin"), .flag("search")])
 
     /// One for each method of the daemon that takes a dictionary.
     package static let all = [
         registerProvider, reportIncoming, reportOutgoing, place, answer, update, reportCamera, setMedia,
-        requestMediaChange, openInjection, openManual, openTap, openPlayback, acquireSelection, interrupt, explain,
+        requestMediaChange, openInjection, openManual, acquireManual, openTap, openPlayback, acquireSelection,
+        interrupt, explain,
         incident, activateSession, logout, openPairing,
     ]
 
     private static let reported =
-        [EntryType.text("name"), .text("remoteAddress"), .texts("capabilities")]
+        [EntryType.text("name"), .text("remoteAddress"), .texts("capabilities"), .texts("routes")]
         + MediaOptions.entries
+    private static let described: [EntryType] = [
+        .text("number"), .text("name"), .text("remoteAddress"), .flag("video"),
+    ]
     private static let audio = AudioFormat.entries + [.flag("stream")]
 }

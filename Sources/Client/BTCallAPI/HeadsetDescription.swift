@@ -23,6 +23,12 @@ package struct HeadsetDescription: Hashable, Sendable {
     /// The headset's policy for calls: `calls`, `activation` and `inbandRing`, each `unspecified`, `allowed` or
     /// `notAllowed`; empty when it sent none.
     package var audioPolicy: [String: String]
+    /// Whether the wearer has muted the microphone at the headset.
+    package var isMicrophoneMuted: Bool
+    /// `battery` or `external`; nil when the headset does not report it.
+    package var powerSource: String?
+    /// Whether the headset's safety features are on; nil when it does not report it.
+    package var isSafetyEnhanced: Bool?
     /// Its A2DP; nil while A2DP is not connected.
     package var media: Media?
 
@@ -51,6 +57,8 @@ package struct HeadsetDescription: Hashable, Sendable {
         }
     }
 
+    package static let on = "on"
+    package static let off = "off"
     package static let callsPolicy = "calls"
     package static let activationPolicy = "activation"
     package static let inbandRingPolicy = "inbandRing"
@@ -58,7 +66,8 @@ package struct HeadsetDescription: Hashable, Sendable {
     package init(
         address: BluetoothAddress, name: String, isConnected: Bool = true, codec: String? = nil, codecs: [String] = [],
         codecReason: String? = nil, battery: Int? = nil, speakerVolume: UInt8 = 0, microphoneVolume: UInt8 = 0,
-        audioPolicy: [String: String] = [:], media: Media? = nil
+        audioPolicy: [String: String] = [:], isMicrophoneMuted: Bool = false, powerSource: String? = nil,
+        isSafetyEnhanced: Bool? = nil, media: Media? = nil
     ) {
         self.address = address
         self.name = name
@@ -70,6 +79,9 @@ package struct HeadsetDescription: Hashable, Sendable {
         self.speakerVolume = speakerVolume
         self.microphoneVolume = microphoneVolume
         self.audioPolicy = audioPolicy
+        self.isMicrophoneMuted = isMicrophoneMuted
+        self.powerSource = powerSource
+        self.isSafetyEnhanced = isSafetyEnhanced
         self.media = media
     }
 
@@ -87,6 +99,9 @@ package struct HeadsetDescription: Hashable, Sendable {
         battery = try fields.optionalInteger(BTCallName.Headset.battery).flatMap { (0...100).contains($0) ? $0 : nil }
         speakerVolume = try fields.optionalInteger(BTCallName.Headset.speakerVolume) ?? 0
         microphoneVolume = try fields.optionalInteger(BTCallName.Headset.microphoneVolume) ?? 0
+        isMicrophoneMuted = try fields.optionalBool(BTCallName.Headset.microphoneMuted) ?? false
+        powerSource = try fields.optionalString(BTCallName.Headset.powerSource)?.nonEmpty
+        isSafetyEnhanced = try fields.optionalString(BTCallName.Headset.enhancedSafety)?.nonEmpty.map { $0 == Self.on }
         media = try fields.optionalString(BTCallName.Headset.mediaState).flatMap { Media.State(rawValue: $0) }.map {
             state throws(APIError) in
             let volume = try fields.optionalInteger(BTCallName.Headset.mediaVolume) ?? -1
@@ -115,6 +130,9 @@ package struct HeadsetDescription: Hashable, Sendable {
             BTCallName.Headset.battery: .int32(Int32(clamping: battery ?? -1)),
             BTCallName.Headset.speakerVolume: .byte(speakerVolume),
             BTCallName.Headset.microphoneVolume: .byte(microphoneVolume),
+            BTCallName.Headset.microphoneMuted: .bool(isMicrophoneMuted),
+            BTCallName.Headset.powerSource: .string(powerSource ?? ""),
+            BTCallName.Headset.enhancedSafety: .string(isSafetyEnhanced.map { $0 ? Self.on : Self.off } ?? ""),
             BTCallName.Headset.mediaVolume: .int32(Int32(clamping: media?.volume ?? -1)),
             BTCallName.Headset.mediaCodec: .string(media?.codec ?? ""),
             BTCallName.Headset.mediaState: .string(media?.state.rawValue ?? ""),

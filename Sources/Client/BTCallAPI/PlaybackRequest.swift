@@ -33,6 +33,17 @@ package struct PlaybackRequest: Hashable, Sendable {
     /// - Throws: `.invalidArgument` for a value that is not accepted, naming the accepted ones.
     package init(options fields: Fields) throws(APIError) {
         let destination = try fields.optionalWord("to", of: Destination.self) ?? .page
+        if destination == .call {
+            let given = [
+                "priority": try fields.optionalInteger("priority", as: Int.self) != nil,
+                "duck": try fields.optionalDouble("duck") != nil, "mixable": try fields.optionalBool("mixable") != nil,
+            ]
+            if let name = given.filter(\.value).keys.min() {
+                throw APIError(
+                    .invalidArgument,
+                    "\(name) in \(fields.subject) has no meaning with to = call; leave it out, or play to ring or page")
+            }
+        }
         self.init(
             destination, priority: try fields.optionalInteger("priority") ?? 5,
             duckDecibels: try fields.optionalDouble("duck"), isMixable: try fields.optionalBool("mixable") ?? true)
@@ -46,7 +57,8 @@ package struct PlaybackRequest: Hashable, Sendable {
     }
 
     package var options: [String: Value] {
-        [
+        guard destination != .call else { return ["to": .string(destination.rawValue)] }
+        return [
             "to": .string(destination.rawValue), "priority": .uint32(UInt32(clamping: priority)),
             "duck": .double(duckDecibels), "mixable": .bool(isMixable),
         ]

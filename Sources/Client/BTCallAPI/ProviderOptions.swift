@@ -47,6 +47,11 @@ package struct ProviderOptions: Hashable, Sendable {
     package init(_ fields: Fields) throws(APIError) {
         name = try fields.optionalString("name", .name)?.nonEmpty ?? "unnamed"
         audio = try fields.optionalWord("audio", of: Audio.self) ?? .descriptor
+        if audio == .pcm, let given = AudioFormat.entries.first(where: { fields.values[$0.name] != nil }) {
+            throw APIError(
+                .invalidArgument,
+                "\(given.name) in \(fields.subject) goes with audio=fd: with audio=pcm the ALSA client chooses it")
+        }
         format = try AudioFormat(options: fields)
         hasCallState = try fields.optionalBool("callState") ?? true
         schemes = try Self.schemes(fields)
@@ -91,7 +96,9 @@ package struct ProviderOptions: Hashable, Sendable {
             "schemes": .strings(schemes),
             "capabilities": .strings(capabilities.map(\.rawValue).sorted()),
             "callState": .bool(hasCallState),
-        ].merging(format.options) { _, new in new }
+        ]
+        // With `pcm` the ALSA client chooses the format.
+        if audio == .descriptor { fields.merge(format.options) { _, new in new } }
         if !calls.isEmpty { fields["calls"] = .objectPaths(calls) }
         return fields
     }
@@ -108,6 +115,8 @@ package struct ReportOptions: Hashable, Sendable {
     package var state: CallDescription.State
     /// Actions on this call that the application supports; nil for all registered ones.
     package var capabilities: Set<ProviderOptions.Capability>?
+    /// Kinds of device that this call may use; nil for all.
+    package var routes: [CallDescription.Route]?
     /// Directions of audio and video, as the application has them.
     package var media = MediaOptions()
     /// Contact data of the other party from another program; not an option of the application.
@@ -141,6 +150,7 @@ package struct ReportOptions: Hashable, Sendable {
         time = try fields.optionalInteger("time")
         self.state = state
         capabilities = try ProviderOptions.capabilities(fields)
+        routes = try CallDescription.Route.read(fields)
     }
 
     /// The entries for an incoming call.
@@ -150,6 +160,7 @@ package struct ReportOptions: Hashable, Sendable {
         ]
         fields.merge(media.fields) { _, new in new }
         fields["capabilities"] = capabilities.map { .strings($0.map(\.rawValue).sorted()) }
+        fields["routes"] = routes.map { .strings($0.map(\.rawValue)) }
         return fields
     }
 

@@ -5,6 +5,8 @@ package struct RouterState: Hashable, Sendable {
     package var isStarted: Bool
     package var preferred: DeviceWord
     package var defaultDevice: DeviceWord
+    /// The preferred device that the present one replaced while there was no default; `.none` otherwise.
+    package var replacedPreference: DeviceWord
     package var selected: DeviceWord
     /// The device that carries the call; `.none` when no path is open.
     package var activeRoute: DeviceWord
@@ -24,8 +26,9 @@ package struct RouterState: Hashable, Sendable {
         isStarted: Bool = false, preferred: DeviceWord = .none, defaultDevice: DeviceWord = .none,
         selected: DeviceWord = .none, activeRoute: DeviceWord = .none, pending: DeviceWord = .none, mode: String? = nil,
         codec: String? = nil, reason: String? = nil, devices: [DeviceDescription] = [],
-        interruptions: [String] = []
+        interruptions: [String] = [], replacedPreference: DeviceWord = .none
     ) {
+        self.replacedPreference = replacedPreference
         self.isStarted = isStarted
         self.preferred = preferred
         self.defaultDevice = defaultDevice
@@ -43,6 +46,7 @@ package struct RouterState: Hashable, Sendable {
         isStarted = try fields.bool(BTCallName.Router.started)
         preferred = try fields.device(BTCallName.Router.preferred)
         defaultDevice = try fields.device(BTCallName.Router.defaultDevice)
+        replacedPreference = try fields.optionalDevice(BTCallName.Router.replacedPreference) ?? .none
         selected = try fields.device(BTCallName.Router.selected)
         activeRoute = try fields.device(BTCallName.Router.activeRoute)
         pending = try fields.device(BTCallName.Router.pending)
@@ -62,6 +66,7 @@ package struct RouterState: Hashable, Sendable {
             BTCallName.Router.started: .bool(isStarted),
             BTCallName.Router.preferred: .string(preferred.description),
             BTCallName.Router.defaultDevice: .string(defaultDevice.description),
+            BTCallName.Router.replacedPreference: .string(replacedPreference.description),
             BTCallName.Router.selected: .string(selected.description),
             BTCallName.Router.activeRoute: .string(activeRoute.description),
             BTCallName.Router.pending: .string(pending.description),

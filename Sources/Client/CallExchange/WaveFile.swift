@@ -14,7 +14,7 @@ package struct WaveFileError: Error, Hashable, CustomStringConvertible {
     package init(_ refusal: FileRefusal) {
         switch refusal.reason {
         case .failed(let error): self.init(refusal.path, String(cString: strerror(error.code)))
-        case .kind, .link, .owner, .tooLong: self.init(refusal.path, refusal.what)
+        case .kind, .link, .owner, .tooLong, .worldAccessible: self.init(refusal.path, refusal.what)
         }
     }
 

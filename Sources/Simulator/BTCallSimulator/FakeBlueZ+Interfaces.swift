@@ -163,7 +163,10 @@ extension FakeBlueZ {
                 return []
             },
             .init("DisconnectProfile", in: [("UUID", "s")]) { [weak self] _ throws(BusError) in
-                try await self?.disconnectRequested(path)
+                guard let self, let address = deviceAddress(of: path), isLinked(address) else {
+                    throw BusError(name: FakeBlueZNames.error + "NotConnected", message: "Not Connected")
+                }
+                await releaseProfile(address)
                 return []
             },
         ]

@@ -87,13 +87,20 @@ extension FakeBlueZ {
 
     /// Disconnects the headset for the user: asks the program first, then closes everything.
     package func requestDisconnection(_ address: BluetoothAddress) async {
+        await releaseProfile(address)
+        disconnect(address)
+    }
+
+    /// Disconnects the profile only, as another program does: asks the program, then closes the connection. The radio link
+    /// stays.
+    package func releaseProfile(_ address: BluetoothAddress) async {
         if let bus, let link = links[address], let path = devicePath(address) {
             // An error does not keep bluetoothd from disconnecting.
             _ = try? await bus.call(
                 link.profile.owner, link.profile.path, FakeBlueZNames.profile, "RequestDisconnection",
                 [.objectPath(path)])
         }
-        disconnect(address)
+        cut(address)
     }
 
     func cut(_ address: BluetoothAddress) {

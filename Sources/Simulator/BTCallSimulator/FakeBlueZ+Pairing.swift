@@ -68,6 +68,7 @@ extension FakeBlueZ {
     package func beginPairing(_ address: BluetoothAddress) async -> Bool {
         if devicePath(address) == nil { find(address) }
         guard let path = devicePath(address) else { return false }
+        setConnected(true, address)
         var member = "RequestAuthorization"
         var pin: String?
         if case .pin(let wanted)? = pairing.manners[address] { (member, pin) = ("RequestPinCode", wanted) }

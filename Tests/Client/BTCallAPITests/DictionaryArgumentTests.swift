@@ -19,7 +19,7 @@ import Testing
                 declared.insert("\(interface).\(method) \(argument)")
             }
         }
-        #expect(declared.count == 20)
+        #expect(declared.count == 21)
         #expect(Set(DictionaryArgument.all.map { "\($0.interface).\($0.member) \($0.argument)" }) == declared)
     }
 

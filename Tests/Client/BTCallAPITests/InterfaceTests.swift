@@ -23,7 +23,8 @@ import Testing
             [
                 BTCallName.Pairing.open, BTCallName.Pairing.close, BTCallName.Pairing.scan,
                 BTCallName.Pairing.trust, BTCallName.Pairing.forget, BTCallName.Pairing.state,
-                BTCallName.Pairing.secondsLeft, BTCallName.Pairing.deviceFound, BTCallName.Pairing.finished,
+                BTCallName.Pairing.searching, BTCallName.Pairing.secondsLeft,
+                BTCallName.Pairing.deviceFound, BTCallName.Pairing.finished,
             ]
         ),
         (
@@ -37,6 +38,7 @@ import Testing
                 BTCallName.Router.activeRoute, BTCallName.Router.pending, BTCallName.Router.mode,
                 BTCallName.Router.codec, BTCallName.Router.reason, BTCallName.Router.devices,
                 BTCallName.Router.acquireSelection, BTCallName.Router.interrupt, BTCallName.Router.interruptions,
+                BTCallName.Router.replacedPreference,
             ]
         ),
         (
@@ -52,6 +54,7 @@ import Testing
             [
                 BTCallName.Audio.statistics, BTCallName.Audio.openInjection, BTCallName.Audio.micVolume,
                 BTCallName.Audio.appVolume, BTCallName.Audio.muteMode, BTCallName.Audio.openManual,
+                BTCallName.Audio.acquireManual, BTCallName.Audio.manualRendering,
                 BTCallName.Audio.openTap, BTCallName.Audio.allowRecording, BTCallName.Audio.recordingDenied,
                 BTCallName.Audio.recordingRequested,
                 BTCallName.Audio.voiceProcessing, BTCallName.Audio.voiceProcessingBypassed,
@@ -67,7 +70,7 @@ import Testing
         (
             BTCallName.Interface.calls,
             [
-                BTCallName.Calls.registerProvider, BTCallName.Calls.unregisterProvider,
+                BTCallName.Calls.registerProvider, BTCallName.Calls.unregisterProvider, BTCallName.Calls.removeAll,
                 BTCallName.Calls.reportIncoming, BTCallName.Calls.reportOutgoing, BTCallName.Calls.place,
                 BTCallName.Calls.callAdded, BTCallName.Calls.callRemoved, BTCallName.Calls.calls,
                 BTCallName.Calls.muted,
@@ -81,7 +84,10 @@ import Testing
         (
             BTCallName.Interface.call,
             [
-                BTCallName.Call.answer, BTCallName.Call.end, BTCallName.Call.setHeld, BTCallName.Call.sendDTMF,
+                BTCallName.Call.routes, BTCallName.Call.camera, BTCallName.Call.answer, BTCallName.Call.end,
+                BTCallName.Call.setHeld, BTCallName.Call.sendDTMF, BTCallName.Call.status,
+                BTCallName.Call.statusChanged, BTCallName.Call.requestedMedia, BTCallName.Call.recordingRequestedBy,
+                BTCallName.Call.account, BTCallName.Call.icon,
                 BTCallName.Call.update, BTCallName.Call.stateChanged, BTCallName.Call.id, BTCallName.Call.state,
                 BTCallName.Call.direction, BTCallName.Call.number, BTCallName.Call.name, BTCallName.Call.provider,
                 BTCallName.Call.index, BTCallName.Call.startedAt, BTCallName.Call.ssrcs, BTCallName.Call.link,
@@ -108,7 +114,10 @@ import Testing
         ),
         (
             BTCallName.Interface.contactResolver,
-            [BTCallName.ContactResolver.resolve, BTCallName.ContactResolver.resolveContact]
+            [
+                BTCallName.ContactResolver.resolve, BTCallName.ContactResolver.resolveContact,
+                BTCallName.ContactResolver.resolveCaller,
+            ]
         ),
         (BTCallName.Interface.audioConfigurator, [BTCallName.AudioConfigurator.configure]),
         (
@@ -120,6 +129,8 @@ import Testing
                 BTCallName.Headset.codecs, BTCallName.Headset.codecReason, BTCallName.Headset.audioPolicy,
                 BTCallName.Headset.battery, BTCallName.Headset.speakerVolume, BTCallName.Headset.microphoneVolume,
                 BTCallName.Headset.mediaVolume, BTCallName.Headset.mediaCodec, BTCallName.Headset.mediaState,
+                BTCallName.Headset.microphoneMuted, BTCallName.Headset.powerSource,
+                BTCallName.Headset.enhancedSafety, BTCallName.Headset.vendorEvent,
             ]
         ),
     ]
@@ -174,6 +185,7 @@ import Testing
                     BTCallName.Audio.statistics: .vardict(AudioStatistics().fields),
                     BTCallName.Audio.micVolume: .double(1), BTCallName.Audio.appVolume: .double(1),
                     BTCallName.Audio.muteMode: .string(MuteMode.inputMixer.rawValue),
+                    BTCallName.Audio.manualRendering: .bool(false),
                     BTCallName.Audio.voiceProcessing: .bool(true),
                     BTCallName.Audio.voiceProcessingBypassed: .bool(false),
                     BTCallName.Audio.voiceProcessor: .string("webrtc"),

@@ -48,11 +48,25 @@ import Testing
         #expect(earpiece.fields["battery"] == nil && earpiece.fields["address"] == nil)
     }
 
+    @Test(arguments: ["priority": Value.uint32(7), "duck": .double(-3), "mixable": .bool(false)])
+    func `a playback to the far end is refused with an option that has no meaning there`(name: String, value: Value)
+        throws
+    {
+        let options = { (to: String) in
+            Fields(["to": .string(to), name: value], of: "the options of OpenPlayback")
+        }
+        let error = #expect(throws: APIError.self) { try PlaybackRequest(options: options("call")) }
+        #expect(error?.message.contains("\(name) in the options of OpenPlayback has no meaning with to = call") == true)
+        _ = try PlaybackRequest(options: options("ring"))
+        let request = PlaybackRequest(.call)
+        #expect(try PlaybackRequest(options: Fields(request.options, of: "the options of OpenPlayback")) == request)
+    }
+
     @Test func `The router's state is decoded as encoded`() throws {
         let state = RouterState(
             isStarted: true, preferred: .bluetooth, defaultDevice: .earpiece, selected: .bluetooth,
             activeRoute: .earpiece, pending: try headset().device, mode: "hfp", codec: "mSBC", reason: "callStarted",
-            devices: [try headset()], interruptions: ["page"])
+            devices: [try headset()], interruptions: ["page"], replacedPreference: .speakerphone)
         #expect(try RouterState(received(state.properties)) == state)
         #expect(try RouterState(received(RouterState().properties)) == RouterState())
     }
@@ -81,6 +95,18 @@ import Testing
         #expect(try CallDescription(received(call.properties)) == call)
     }
 
+    @Test(arguments: CallStatusWord.allCases)
+    func `A call's status is decoded as encoded; without it, the state gives it`(status: CallStatusWord) throws {
+        var call = CallDescription(id: "1", state: .active, direction: .incoming, provider: "phone", index: 1)
+        call.status = status
+        #expect(try CallDescription(received(call.properties)) == call)
+        var properties = call.properties
+        properties[BTCallName.Call.status] = nil
+        #expect(try CallDescription(received(properties)).status == .mediaPending)
+        properties[BTCallName.Call.audio] = .string(MediaDirection.off.rawValue)
+        #expect(try CallDescription(received(properties)).status == .inCall)
+    }
+
     @Test func `A call's link and quality are decoded as encoded`() throws {
         var call = CallDescription(id: "1", state: .active, direction: .incoming, provider: "phone", index: 1)
         call.link = .init(device: .headset(BluetoothAddress(value: 1)), handle: 42, codec: "mSBC", packetBytes: 60)
@@ -100,6 +126,15 @@ import Testing
         call.totalQuality = QualityDescription()
         #expect(try CallDescription(received(call.properties)) == call)
         #expect(call.properties[BTCallName.Call.quality] == .int32(63))
+        call.routes = [.wiredHeadset, .earpiece]
+        call.camera = CameraDescription(camera: "front", width: 640, height: 480, framesPerSecond: 30)
+        #expect(try CallDescription(received(call.properties)) == call)
+        call.requestedMedia = MediaDirections(audio: .sendOnly, video: .off)
+        call.recordingRequestedBy = ":1.7"
+        call.account = AccountDescription(accountID: "4711", userID: "anna")
+        call.icon = "/usr/share/pixmaps/phone.png"
+        #expect(try CallDescription(received(call.properties)) == call)
+        #expect(AccountDescription(accountID: "4711").fields == ["accountId": "4711"])
         call.link = .init(device: .earpiece)
         #expect(try CallDescription(received(call.properties)) == call)
         #expect(call.properties[BTCallName.Call.link]?.vardictValue == ["device": "earpiece"])
@@ -118,7 +153,8 @@ import Testing
         let headset = HeadsetDescription(
             address: BluetoothAddress(value: 0x1234), name: "H", codec: "CVSD", codecs: ["CVSD"],
             codecReason: "mSBC failed", battery: 0, speakerVolume: 15, microphoneVolume: 3,
-            audioPolicy: ["calls": "notAllowed", "inbandRing": "allowed"])
+            audioPolicy: ["calls": "notAllowed", "inbandRing": "allowed"], isMicrophoneMuted: true,
+            powerSource: "external", isSafetyEnhanced: false)
         #expect(try HeadsetDescription(received(headset.properties)) == headset)
         for rate in AudioFormat.rates {
             for sample in AudioFormat.Sample.allCases {
@@ -130,9 +166,11 @@ import Testing
             }
         }
         let provider = ProviderOptions(
-            name: "phone", audio: .pcm, format: AudioFormat(rate: 44100, sample: .f32, channels: 2),
+            name: "phone", format: AudioFormat(rate: 44100, sample: .f32, channels: 2),
             capabilities: [.dtmf, .hold], hasCallState: false)
         #expect(try ProviderOptions(received(provider.fields)) == provider)
+        let soundCard = ProviderOptions(name: "phone", audio: .pcm)
+        #expect(try ProviderOptions(received(soundCard.fields)) == soundCard)
         let report = ReportOptions(name: "Alice", isVideo: true, state: .alerting)
         #expect(try ReportOptions(received(report.outgoingFields)) == report)
     }

@@ -30,6 +30,10 @@ import Testing
             events(path, BTCallName.Interface.call, "StateChanged", ["ended", "local"])
                 == [.callStateChanged(Call.ID(text: id), .ended, reason: "local")])
         #expect(
+            events(path, BTCallName.Interface.call, "StatusChanged", ["busy", "busy"])
+                == [.callStatusChanged(Call.ID(text: id), .busy, reason: "busy")])
+        #expect(events(path, BTCallName.Interface.call, "StatusChanged", ["unheardOf", ""]) == [])
+        #expect(
             events(BTCallPath.calls, BTCallName.Interface.calls, "CallRemoved", [.objectPath(path), ""])
                 == [.callRemoved(Call.ID(text: id), reason: nil)])
         let call = CallDescription(id: id, state: .ringing, direction: .incoming, provider: "p", index: 1)
@@ -42,6 +46,20 @@ import Testing
         #expect(
             events(headset, BTCallName.Interface.headset, "ButtonPressed", ["multifunction"])
                 == [.buttonPressed(address: "AA:BB:CC:DD:EE:0F", button: "multifunction")])
+        #expect(
+            events(headset, BTCallName.Interface.headset, "VendorEvent", ["DON", .strings(["1", ""])])
+                == [.headsetEvent(address: "AA:BB:CC:DD:EE:0F", event: "DON", values: ["1", ""])])
+        #expect(
+            events(
+                headset, "org.freedesktop.DBus.Properties", "PropertiesChanged",
+                [
+                    .string(BTCallName.Interface.headset),
+                    .vardict(["MicrophoneMuted": true, "PowerSource": "", "Battery": .int32(7)]), .strings([]),
+                ])
+                == [
+                    .headsetChanged(address: "AA:BB:CC:DD:EE:0F", name: "microphoneMuted", value: "true"),
+                    .headsetChanged(address: "AA:BB:CC:DD:EE:0F", name: "powerSource", value: nil),
+                ])
     }
 
     @Test func `Changed properties become events`() {
@@ -76,6 +94,7 @@ import Testing
         #expect(events("/x", BTCallName.Interface.router, "RouteChanged", ["none"]) == [])
         #expect(events("/x", BTCallName.Interface.router, "RouteChanged", ["none", "radio", "x"]) == [])
         #expect(events("/x", BTCallName.Interface.headset, "ButtonPressed", ["x"]) == [])
+        #expect(events("/x", BTCallName.Interface.headset, "VendorEvent", ["x", .strings([])]) == [])
         #expect(events("/x", BTCallName.Interface.calls, "CallAdded", [.objectPath("/x"), .vardict([:])]) == [])
         #expect(events("/x", "org.freedesktop.DBus.Properties", "PropertiesChanged", []) == [])
         #expect(events("/x", "org.example", "Y", []) == [])
