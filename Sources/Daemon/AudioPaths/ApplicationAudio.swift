@@ -16,6 +16,10 @@ package final class ApplicationAudio {
     private let logger: Logger
     /// Bus name of the program that opened each injection, by the engine's number.
     private var owners: [UInt32: String] = [:]
+    /// Injections that replace the microphone.
+    private var replacements: Set<UInt32> = []
+    /// Called when the first audio that replaces the microphone begins, and when the last ends.
+    package var onReplacement: (@ControlPlane (_ isReplaced: Bool) -> Void)?
     private var lastIdentifier: UInt32 = 0
 
     /// 0…1, linear; 1 leaves the samples unchanged.
@@ -34,11 +38,12 @@ package final class ApplicationAudio {
     ///
     /// - Parameters:
     ///   - isStream: the descriptor is a byte stream without message boundaries.
+    ///   - replacesMicrophone: the far end does not hear the microphone until the program closes the descriptor.
     ///   - busName: the requesting program.
     /// - Throws: `wrongState` when the limit of all programs or of this one is reached, `fault` if no descriptor can be
     ///   created.
     package func open(
-        _ format: AudioFormat, isStream: Bool, of busName: String
+        _ format: AudioFormat, isStream: Bool, replacesMicrophone: Bool = false, of busName: String
     ) throws(APIError) -> PassedDescriptor {
         guard owners.values.count(where: { $0 == busName }) < Self.mostPerClient else {
             throw APIError(
@@ -63,7 +68,12 @@ package final class ApplicationAudio {
         }
         lastIdentifier = identifier
         owners[identifier] = busName
-        logger.info("\(busName) adds audio to the microphone: \(format)\(isStream ? ", as a stream" : "")")
+        let use = replacesMicrophone ? "replaces the microphone by its audio" : "adds audio to the microphone"
+        logger.info("\(busName) \(use): \(format)\(isStream ? ", as a stream" : "")")
+        if replacesMicrophone {
+            replacements.insert(identifier)
+            onReplacement?(true)
+        }
         return pair.theirs
     }
 
@@ -74,6 +84,7 @@ package final class ApplicationAudio {
     private func ended(_ identifier: UInt32) {
         guard let owner = owners.removeValue(forKey: identifier) else { return }
         logger.info("\(owner) has stopped adding audio to the microphone")
+        if replacements.remove(identifier) != nil { onReplacement?(!replacements.isEmpty) }
     }
 
     package func setMicrophoneVolume(_ volume: Double) throws(APIError) {

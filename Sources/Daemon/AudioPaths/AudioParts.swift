@@ -55,6 +55,7 @@ package final class AudioParts {
             path: configuration.pcmSocket, graph: graph, announcements: sounds.announcements, problems: problems,
             logger: logger)
         outputs = OutputProblems(graph: graph, settings: settings, problems: problems)
+        applications.onReplacement = { [weak microphone] in microphone?.setReplaced($0) }
         pcm.changes.subscribe(self) { audio in
             // An application that rings on the PCM replaces the board's ringer.
             let isRinging = audio.pcm.count(.ring) > 0

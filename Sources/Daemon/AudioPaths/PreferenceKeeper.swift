@@ -3,7 +3,7 @@ package import Configuration
 package import ControlLoop
 package import Diagnostics
 package import Logging
-import Routing
+package import Routing
 
 /// Saves what clients have set over a restart: settings, preferred and default device, mute mode, volumes.
 @ControlPlane
@@ -17,6 +17,8 @@ package final class PreferenceKeeper {
     private let applications: ApplicationAudio
     private let problems: ProblemList
     private let logger: Logger
+    /// The preferred device that the present one replaced while there was no default (`Router1.ReplacedPreference`).
+    package var replacedPreference: AudioDevice
 
     /// - Parameters:
     ///   - store: nil saves nothing.
@@ -27,6 +29,7 @@ package final class PreferenceKeeper {
     ) {
         self.store = store
         self.kept = kept
+        replacedPreference = kept.replaced.flatMap { AudioDevice(parsing: $0) } ?? .none
         self.writer = writer
         self.settings = settings
         self.router = router
@@ -65,6 +68,7 @@ package final class PreferenceKeeper {
         var preferences = PreferenceStore.Preferences(
             preferred: policy.preferred.description, standard: policy.defaultDevice.description,
             settings: settings.runtime)
+        if replacedPreference != .none { preferences.replaced = replacedPreference.description }
         preferences.muteMode = mute.mode.rawValue
         preferences.microphoneVolume = applications.microphoneVolume
         preferences.applicationVolume = applications.applicationVolume

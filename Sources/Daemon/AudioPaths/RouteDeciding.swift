@@ -32,6 +32,8 @@ package enum RouteNotice {
     case routeChanged(old: Route?, new: Route?, RouteChangeReason)
     case devicesChanged
     case activationFailed(BluetoothAddress)
+    /// A client had everything read and set again (`Router1.Refresh`).
+    case refreshed
     /// A property on the bus may have changed.
     case stateChanged
 }

@@ -124,8 +124,8 @@ package final class Daemon {
             audio: audioParts, router: router, headsets: headsetParts.directory, calls: callParts.directory,
             logger: logger)
         figures = MetricsFeed(
-            version: Self.version, configuration: configuration, audio: audioParts, calls: callParts.directory,
-            headsets: headsetParts, commands: commands, router: router, problems: problems, logger: logger)
+            version: Self.version, audio: audioParts, calls: callParts.directory, headsets: headsetParts,
+            commands: commands, router: router, problems: problems)
         keeper = PreferenceKeeper(
             store: store, kept: kept, writer: writer, settings: settings, router: router, audio: audioParts,
             problems: problems, logger: logger)
@@ -192,7 +192,6 @@ package final class Daemon {
         audioParts.follow(new, replacing: old)
         callParts.follow(new, replacing: old)
         headsetParts.follow(new, replacing: old)
-        figures.serve(on: new.metricsPort)
     }
 
     // MARK: Lifecycle
@@ -205,7 +204,6 @@ package final class Daemon {
         board.start()
         pairingButton?.start()
         audioParts.pcm.start()
-        figures.serve(on: settings.configuration.metricsPort)
         if settings.configuration.autostart {
             lifecycle.begin()
             router.handle(.start)
@@ -221,7 +219,6 @@ package final class Daemon {
         await headsetParts.stop()
         await commands.stop()
         buttons.stop()
-        figures.stop()
         audioParts.pcm.stop()
         busName.stop()
         audioParts.locals.stop()

@@ -13,6 +13,13 @@ extension AudioObject {
         return [.unixDescriptor(ends.uplink), .unixDescriptor(ends.downlink)]
     }
 
+    func acquireManual(_ call: MethodCall) throws(APIError) -> [Value] {
+        _ = try call.fields(0, .acquireManual)
+        return [.unixDescriptor(try access.acquireManual(of: call.sender))]
+    }
+
+    func manualRenderingValue() -> Value { .bool(access.isManual) }
+
     func openTap(_ call: MethodCall) async throws(APIError) -> [Value] {
         let options = try TapOptions(call.fields(1, .openTap))
         let path = try call.path(0, "call")

@@ -8,8 +8,11 @@ extension AudioObject {
     func openInjection(_ call: MethodCall) throws(APIError) -> [Value] {
         let options = try call.fields(0, .openInjection)
         let isStream = try options.optionalBool("stream") ?? false
+        let replacesMicrophone = try options.optionalBool("replacesMicrophone") ?? false
         let format = try AudioFormat(options: options)
-        return [.unixDescriptor(try applications.open(format, isStream: isStream, of: call.sender))]
+        let descriptor = try applications.open(
+            format, isStream: isStream, replacesMicrophone: replacesMicrophone, of: call.sender)
+        return [.unixDescriptor(descriptor)]
     }
 
     func openPlayback(_ call: MethodCall) throws(APIError) -> [Value] {

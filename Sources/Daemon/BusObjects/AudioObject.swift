@@ -20,6 +20,7 @@ package final class AudioObject {
     let microphone: MicrophoneControl
     let manual: ManualRendering
     let taps: CallTaps
+    let access: AudioAccess
     /// Called when a value that is kept over restarts has been set.
     private let onPreference: @ControlPlane () -> Void
 
@@ -32,6 +33,7 @@ package final class AudioObject {
         self.onPreference = onPreference
         manual = parts.manual
         taps = calls.taps
+        access = calls.access
         graph = parts.graph
         audio = calls.audio
         applications = parts.applications
@@ -43,6 +45,7 @@ package final class AudioObject {
         voice.changes.subscribe(self) { $0.changed($1) }
         microphone.changes.subscribe(self) { $0.changed($1) }
         mixer.microphoneTurns.subscribe(self) { $0.changed(BTCallName.Audio.micVolume) }
+        access.manualChanges.subscribe(self) { $0.changed(BTCallName.Audio.manualRendering) }
         graph.events.subscribe(self) { object, event in
             if case .speakingWhileMuted = event { object.emit(BTCallName.Audio.speakingWhileMuted) }
         }
@@ -72,6 +75,7 @@ package final class AudioObject {
             .init(
                 Name.openManual, in: [("options", "a{sv}")], out: [("uplink", "h"), ("downlink", "h")],
                 by: openManual),
+            .init(Name.acquireManual, in: [("options", "a{sv}")], out: [("handle", "h")], by: acquireManual),
             .init(Name.openTap, in: [("call", "o"), ("options", "a{sv}")], out: [("audio", "h")], by: openTap),
             .init(Name.allowRecording, in: [("call", "o"), ("allowed", "b")], by: allowRecording),
             .init(Name.levels, out: [("levels", "a{sv}")], isReading: true, by: levels),
@@ -107,6 +111,7 @@ package final class AudioObject {
             .init(Name.micVolume, "d", get: microphoneVolumeValue, by: setMicrophoneVolume),
             .init(Name.appVolume, "d", get: applicationVolumeValue, by: setApplicationVolume),
             .init(Name.muteMode, "s", get: muteModeValue, by: setMuteMode),
+            .init(Name.manualRendering, "b", get: manualRenderingValue),
         ]
     }
 

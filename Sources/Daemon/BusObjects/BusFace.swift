@@ -72,6 +72,7 @@ package final class BusFace {
         router = RouterObject(
             bus: bus, router: parts.router, interruptions: parts.calls.interruptions,
             describe: { devices.descriptions }, codec: { devices.codec(of: $0) }, onPreference: { keeper.keep() },
+            replacedPreference: keeper.replacedPreference, onReplaced: { keeper.replacedPreference = $0 },
             notes: { devices.notes }, changes: devices.changes)
         calls = CallsObject(bus: bus, calls: parts.calls, audio: parts.audio, settings: parts.settings)
         audio = AudioObject(

@@ -8,11 +8,19 @@ import Telephony
 extension CallObject {
     func update(_ call: MethodCall) throws(APIError) {
         let options = try call.fields(1, .update)
-        let state = try callState(call.text(0, "state", .word), options)
+        let word = try call.text(0, "state", .word)
+        try check(options, with: word)
+        let state = try callState(word, options)
         let ssrcs = try synchronisationSources(options)
-        let capabilities = try ProviderOptions.capabilities(options)
-        try calls.update(record, state, from: call.sender, at: options.optionalInteger("time"))
-        if let capabilities { try calls.setCapabilities(capabilities, of: record) }
+        let routes = try CallDescription.Route.read(options)
+        let revision = try CallRevision(options)
+        if let state {
+            try calls.update(record, state, from: call.sender, at: options.optionalInteger("time"))
+        } else {
+            try calls.checkOwner(of: record, call.sender)
+        }
+        try calls.revise(record, by: revision)
+        if let routes { calls.setRoutes(routes, of: record) }
         guard let ssrcs, record.setSynchronisationSources(ssrcs) else { return }
         bus.propertiesChanged(path: record.path, interface: BTCallName.Interface.call, [BTCallName.Call.ssrcs])
     }
@@ -20,6 +28,8 @@ extension CallObject {
     func reportCamera(_ call: MethodCall) throws(APIError) {
         let settings = try CameraDescription(call.fields(0, .reportCamera))
         try calls.checkOwner(of: record, call.sender)
+        record.camera = settings
+        bus.propertiesChanged(path: record.path, interface: BTCallName.Interface.call, [BTCallName.Call.camera])
         bus.emit(
             path: BTCallPath.calls, interface: BTCallName.Interface.calls,
             member: BTCallName.Calls.cameraSettingsChanged,
@@ -43,9 +53,30 @@ private func synchronisationSources(_ options: Fields) throws(APIError) -> [UInt
     return sources
 }
 
-/// The state for a word that a provider reports.
-private func callState(_ word: String, _ options: Fields) throws(APIError) -> CallState {
+/// Refuses options that do not belong to the reported state.
+private func check(_ options: Fields, with state: String) throws(APIError) {
+    if state != "ended", options.values["reason"] != nil {
+        throw APIError(.invalidArgument, "reason in \(options.subject) goes with the state ended only")
+    }
+    if state != "ended", state != "active", options.values["time"] != nil {
+        throw APIError(.invalidArgument, "time in \(options.subject) goes with the states active and ended only")
+    }
+}
+
+extension CallRevision {
+    fileprivate init(_ options: Fields) throws(APIError) {
+        self.init(
+            number: try options.optionalString("number", .name)?.nonEmpty,
+            name: try options.optionalString("name", .name)?.nonEmpty,
+            remoteAddress: try options.optionalString("remoteAddress", .address)?.nonEmpty,
+            hasVideo: try options.optionalBool("video"), capabilities: try ProviderOptions.capabilities(options))
+    }
+}
+
+/// The state for a word that a provider reports; nil for an empty word, which leaves it unchanged.
+private func callState(_ word: String, _ options: Fields) throws(APIError) -> CallState? {
     switch word {
+    case "": return nil
     case "alerting": return .alerting
     case "active": return .active
     case "held": return .held

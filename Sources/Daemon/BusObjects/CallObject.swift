@@ -37,6 +37,7 @@ final class CallObject {
             ],
             signals: [
                 .init(Name.stateChanged, [("state", "s"), ("reason", "s")]),
+                .init(Name.statusChanged, [("status", "s"), ("reason", "s")]),
                 .init(Name.mediaChangeRequested, [("media", "a{sv}")]),
             ],
             properties: identityProperties + stateProperties + mediaProperties)
@@ -54,6 +55,8 @@ final class CallObject {
             shown(Name.contact, "a{sv}", isConfidential: true),
             shown(Name.handle, "s", isConfidential: true),
             shown(Name.remoteAddress, "s", isConfidential: true),
+            shown(Name.account, "a{sv}", changes: .constant, isConfidential: true),
+            shown(Name.icon, "s", changes: .constant),
         ]
     }
 
@@ -61,6 +64,7 @@ final class CallObject {
         typealias Name = BTCallName.Call
         return [
             shown(Name.state, "s"),
+            shown(Name.status, "s"),
             shown(Name.startedAt, "t"),
             shown(Name.hasVideo, "b"),
             shown(Name.capabilities, "as"),
@@ -69,8 +73,11 @@ final class CallObject {
             shown(Name.quality, "i"),
             shown(Name.qualityParts, "a{sv}", changes: .silent),
             shown(Name.qualityTotal, "a{sv}", changes: .silent),
+            shown(Name.routes, "as"),
+            shown(Name.camera, "a{sv}"),
             shown(Name.audioProblem, "s"),
             shown(Name.recording, "b"),
+            shown(Name.recordingRequestedBy, "s"),
         ]
     }
 
@@ -80,6 +87,7 @@ final class CallObject {
             muting.property,
             shown(Name.audio, "s"),
             shown(Name.video, "s"),
+            shown(Name.requestedMedia, "a{sv}"),
             .init(Name.localAudioEnabled, "b", get: localAudioValue, by: setLocalAudio),
             .init(Name.localVideoEnabled, "b", get: localVideoValue, by: setLocalVideo),
         ]

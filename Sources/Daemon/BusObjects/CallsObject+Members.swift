@@ -47,6 +47,8 @@ extension CallsObject {
 
     func conference(_: MethodCall) async throws(APIError) { try await calls.conference() }
 
+    func removeAll(_: MethodCall) async throws(APIError) { try await calls.removeAll() }
+
     // MARK: Names and the log
 
     func registerContactResolver(_ call: MethodCall) throws(APIError) {

@@ -71,6 +71,7 @@ package final class CallsObject {
             .init(Name.unregisterContactResolver, in: [("resolver", "o")], by: unregisterContactResolver),
             .init(Name.swap, by: swap),
             .init(Name.conference, by: conference),
+            .init(Name.removeAll, by: removeAll),
         ]
     }
 
@@ -102,12 +103,17 @@ package final class CallsObject {
             description.isMuted = muting.mute.isMuted
             emit(BTCallName.Calls.callAdded, [.objectPath(record.path), .vardict(signalled(description))])
             record.shownState = record.call.state
+            record.shownStatus = description.status
+            record.announcedStatus = description.status
             record.shownIdentity = Self.identity(of: description)
             changed(BTCallName.Calls.calls)
             announceIncoming(record)
-        case .changed(let record): emitState(record, reason: "")
+        case .changed(let record):
+            emitState(record, reason: "")
+            announceStatus(of: record)
         case .ended(let record, let reason):
             emitState(record, reason: reason.rawValue)
+            announceStatus(of: record)
             bus.unexport(path: record.path)
             emit(BTCallName.Calls.callRemoved, [.objectPath(record.path), .string(reason.rawValue)])
             changed(BTCallName.Calls.calls)
@@ -126,9 +132,17 @@ package final class CallsObject {
             [.vardict(media.fields)])
     }
 
-    /// Signals changed properties of a call.
+    /// Signals changed properties of a call, and the status that follows from them.
     private func changed(_ record: CallRecord, _ properties: [String]) {
-        bus.propertiesChanged(path: record.path, interface: BTCallName.Interface.call, properties)
+        // The last figures of a call that has ended come before its end.
+        guard record.shownStatus != nil, !record.call.state.isEnded, record.shownStatus != record.status else {
+            bus.propertiesChanged(path: record.path, interface: BTCallName.Interface.call, properties)
+            return
+        }
+        record.shownStatus = record.status
+        let names = properties.filter { $0 != BTCallName.Call.status } + [BTCallName.Call.status]
+        bus.propertiesChanged(path: record.path, interface: BTCallName.Interface.call, names)
+        announceStatus(of: record)
     }
 
     /// The properties of a call that a broadcast signal may contain.
@@ -137,7 +151,9 @@ package final class CallsObject {
     }
 
     private static func identity(of description: CallDescription) -> [String: Value] {
-        description.properties.filter { CallDescription.identity.contains($0.key) }
+        // The account does not change.
+        let names = CallDescription.identity.subtracting([BTCallName.Call.account])
+        return description.properties.filter { names.contains($0.key) }
     }
 
     private func emitState(_ record: CallRecord, reason: String) {
@@ -146,10 +162,11 @@ package final class CallsObject {
         // changed ones are signalled.
         let shown = bus.readers == nil ? [:] : record.shownIdentity
         record.shownIdentity = identity
+        record.shownStatus = record.status
         bus.propertiesChanged(
             path: record.path, interface: BTCallName.Interface.call,
             [
-                BTCallName.Call.state, BTCallName.Call.startedAt, BTCallName.Call.hasVideo,
+                BTCallName.Call.state, BTCallName.Call.status, BTCallName.Call.startedAt, BTCallName.Call.hasVideo,
                 BTCallName.Call.capabilities,
             ] + identity.keys.sorted().filter { identity[$0] != shown[$0] })
         // A name that became known is not a change of the state.

@@ -27,7 +27,10 @@ final class HeadsetObject {
         return ExportedInterface(
             BTCallName.Interface.headset,
             methods: [.init(Name.connect, by: connect), .init(Name.disconnect, by: disconnect)],
-            signals: [.init(Name.buttonPressed, [("button", "s")])],
+            signals: [
+                .init(Name.buttonPressed, [("button", "s")]),
+                .init(Name.vendorEvent, [("event", "s"), ("values", "as")]),
+            ],
             properties: [
                 .init(Name.address, "s", get: value(Name.address, "")),
                 .init(Name.name, "s", get: value(Name.name, "")),
@@ -39,6 +42,9 @@ final class HeadsetObject {
                 .init(Name.battery, "i", get: value(Name.battery, .int32(-1))),
                 .init(Name.speakerVolume, "y", get: value(Name.speakerVolume, .byte(0)), by: setSpeakerVolume),
                 .init(Name.microphoneVolume, "y", get: value(Name.microphoneVolume, .byte(0)), by: setMicrophoneVolume),
+                .init(Name.microphoneMuted, "b", get: value(Name.microphoneMuted, false)),
+                .init(Name.powerSource, "s", get: value(Name.powerSource, "")),
+                .init(Name.enhancedSafety, "s", get: value(Name.enhancedSafety, "")),
                 .init(Name.mediaCodec, "s", get: value(Name.mediaCodec, "")),
                 .init(Name.mediaState, "s", get: value(Name.mediaState, "")),
                 .init(Name.mediaVolume, "i", get: value(Name.mediaVolume, .int32(-1)), by: setMediaVolume),

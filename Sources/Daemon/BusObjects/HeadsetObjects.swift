@@ -3,6 +3,7 @@ import BlueZ
 import BluetoothTypes
 package import ControlLoop
 package import DBus
+import HandsFree
 package import HeadsetControl
 
 /// The `org.btcall.Headset1` objects, one for each paired or connected headset.
@@ -42,7 +43,8 @@ package final class HeadsetObjects {
     private func handle(_ change: HeadsetDirectory.Change) {
         switch change {
         case .appeared(let address), .vanished(let address), .changed(let address): follow(address)
-        case .buttonPressed, .buttonHeld, .microphoneTurned, .session, .dismissed, .freed, .unpaired: break
+        case .vendor(let address, let report): emitted(report, by: address)
+        default: break
         }
     }
 
@@ -56,20 +58,23 @@ package final class HeadsetObjects {
         if shown == nil {
             let object = HeadsetObject(address, headsets: headsets, mediaSource: mediaSource, lifecycle: lifecycle)
             bus.export([object.interface], at: BTCallPath.headset(address))
-        } else if shown != headset {
-            changed(address)
+        } else if let shown, shown != headset {
+            changed(address, from: shown, to: headset)
         }
     }
 
-    private func changed(_ address: BluetoothAddress) {
-        typealias Name = BTCallName.Headset
+    /// Signals the properties whose values have changed.
+    private func changed(_ address: BluetoothAddress, from old: HeadsetDescription, to new: HeadsetDescription) {
+        let (before, after) = (old.properties, new.properties)
         bus.propertiesChanged(
             path: BTCallPath.headset(address), interface: BTCallName.Interface.headset,
-            [
-                Name.name, Name.connected, Name.codec, Name.codecs, Name.codecReason, Name.audioPolicy,
-                Name.battery, Name.speakerVolume, Name.microphoneVolume, Name.mediaVolume, Name.mediaCodec,
-                Name.mediaState,
-            ])
+            after.keys.sorted().filter { before[$0] != after[$0] })
+    }
+
+    private func emitted(_ report: AudioGateway.VendorReport, by address: BluetoothAddress) {
+        bus.emit(
+            path: BTCallPath.headset(address), interface: BTCallName.Interface.headset,
+            member: BTCallName.Headset.vendorEvent, [.string(report.word), .strings(report.values)])
     }
 
     private func buttonPressed(_ address: BluetoothAddress, _ button: String) {

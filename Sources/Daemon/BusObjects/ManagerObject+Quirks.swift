@@ -48,9 +48,9 @@ extension HeadsetQuirks {
         description.applied = explanation.applied.map(describe)
         description.near = explanation.near.map(describe)
         description.outcomes = explanation.outcomes.map { outcome in
-            let key = outcome.effect.key
+            let effect = outcome.effect
             return .init(
-                key: key.rawValue, value: outcome.effect.value, summary: key.summary, sources: outcome.sources)
+                key: effect.key.rawValue, value: effect.value, summary: effect.summary, sources: outcome.sources)
         }
         return description
     }

@@ -17,7 +17,8 @@ package final class PairingObject {
         bus.export([interface], at: BTCallPath.manager)
         pairing.events.subscribe(self) { object, event in
             switch event {
-            case .stateChanged: object.stateChanged()
+            case .stateChanged: object.changed(BTCallName.Pairing.state)
+            case .searchingChanged: object.changed(BTCallName.Pairing.searching)
             case .found(let found): object.show(found)
             case .finished(let result): object.show(result)
             }
@@ -41,6 +42,7 @@ package final class PairingObject {
             ],
             properties: [
                 .init(Name.state, "s", get: stateValue),
+                .init(Name.searching, "b", get: searchingValue),
                 .init(Name.secondsLeft, "u", changes: .silent, get: secondsLeftValue),
             ])
     }
@@ -51,7 +53,7 @@ package final class PairingObject {
         let options = try PairingOptions(call.fields(1, .openPairing))
         let who = await caller(call)
         try await pairing.open(
-            seconds: call.integer(0), allow: options.allow, pin: options.pin, by: who)
+            seconds: call.integer(0), allow: options.allow, pin: options.pin, searchesInCall: options.search, by: who)
     }
 
     private func close(_ call: MethodCall) async throws(APIError) { try pairing.close(by: await caller(call)) }
@@ -73,6 +75,8 @@ package final class PairingObject {
 
     private func stateValue() -> Value { .string(pairing.state.rawValue) }
 
+    private func searchingValue() -> Value { .bool(pairing.isSearching) }
+
     private func secondsLeftValue() -> Value { .uint32(UInt32(clamping: pairing.secondsLeft)) }
 
     /// The caller's bus name and process, for the log.
@@ -84,9 +88,8 @@ package final class PairingObject {
 
     // MARK: Signals
 
-    private func stateChanged() {
-        bus.propertiesChanged(
-            path: BTCallPath.manager, interface: BTCallName.Interface.pairing, [BTCallName.Pairing.state])
+    private func changed(_ property: String) {
+        bus.propertiesChanged(path: BTCallPath.manager, interface: BTCallName.Interface.pairing, [property])
     }
 
     private func show(_ found: PairingControl.Found) {

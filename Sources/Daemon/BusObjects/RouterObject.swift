@@ -4,7 +4,7 @@ package import BluetoothTypes
 package import CallControl
 package import ControlLoop
 package import DBus
-import Routing
+package import Routing
 
 /// `org.btcall.Router1` at `/org/btcall/router`.
 @ControlPlane
@@ -14,7 +14,10 @@ package final class RouterObject {
     private let describe: @ControlPlane () -> [DeviceDescription]
     private let codec: @ControlPlane (BluetoothAddress) -> VoiceCodec?
     private var shown = RouterState()
+    /// The preferred device that the present one replaced while there was no default.
+    package private(set) var replacedPreference: AudioDevice
     private let onPreference: @ControlPlane () -> Void
+    private let onReplaced: @ControlPlane (AudioDevice) -> Void
     let interruptions: Interruptions
     let selections: HeldSelections
     /// Fires when a headset's state changes by time alone.
@@ -25,13 +28,15 @@ package final class RouterObject {
     ///   - describe: the devices, with the headsets' own data (names, batteries, codecs).
     ///   - codec: the codec of a headset's open link.
     ///   - onPreference: called when the preferred or the default device was set.
+    ///   - replacedPreference: as kept by an earlier run; `onReplaced` gets each later value.
     ///   - notes: the board's additions to an explanation.
     ///   - changes: sent when the result of `describe` may have changed.
     package init(
         bus: BusConnection, router: any RouteDeciding, interruptions: Interruptions,
         describe: @escaping @ControlPlane () -> [DeviceDescription],
         codec: @escaping @ControlPlane (BluetoothAddress) -> VoiceCodec?,
-        onPreference: @escaping @ControlPlane () -> Void,
+        onPreference: @escaping @ControlPlane () -> Void, replacedPreference: AudioDevice = .none,
+        onReplaced: @escaping @ControlPlane (AudioDevice) -> Void = { _ in },
         notes: @escaping @ControlPlane () -> [String] = { [] }, changes: Signal<Void> = Signal()
     ) {
         self.bus = bus
@@ -41,6 +46,8 @@ package final class RouterObject {
         self.describe = describe
         self.codec = codec
         self.onPreference = onPreference
+        self.replacedPreference = replacedPreference
+        self.onReplaced = onReplaced
         self.notes = notes
         bus.export([interface], at: BTCallPath.router)
         shown = state()
@@ -78,6 +85,7 @@ package final class RouterObject {
                 .init(Name.started, "b", get: value(Name.started)),
                 .init(Name.preferred, "s", get: value(Name.preferred), by: setPreferred),
                 .init(Name.defaultDevice, "s", get: value(Name.defaultDevice), by: setDefault),
+                .init(Name.replacedPreference, "s", get: value(Name.replacedPreference)),
                 .init(Name.selected, "s", get: value(Name.selected)),
                 .init(Name.activeRoute, "s", get: value(Name.activeRoute)),
                 .init(Name.pending, "s", get: value(Name.pending)),
@@ -103,7 +111,7 @@ package final class RouterObject {
             activeRoute: Self.word(policy.current?.device ?? .none),
             pending: Self.word(policy.pending?.device ?? .none), mode: policy.current?.mode?.rawValue,
             codec: codec?.description, reason: policy.reason?.rawValue, devices: describe(),
-            interruptions: interruptions.sources)
+            interruptions: interruptions.sources, replacedPreference: Self.word(replacedPreference))
     }
 
     /// Ends held selections and timers when the daemon stops.
@@ -146,6 +154,7 @@ package final class RouterObject {
                 ])
         case .activationFailed(let address): emit(Name.activationFailed, [.string("bluetooth:\(address)")])
         case .devicesChanged, .stateChanged: refresh()
+        case .refreshed: break
         }
     }
 
@@ -197,8 +206,23 @@ package final class RouterObject {
 
     private func set(_ value: Value, _ name: String, _ event: (AudioDevice) -> RoutingEvent) throws(APIError) {
         let device = try Self.device(TextLimit.word.check(value.stringValue ?? "", name))
+        let old = router.policy.preferred
         router.handle(event(device))
+        noteReplacement(of: old)
+        refresh()
         onPreference()
+    }
+
+    /// Remembers that one preference took the place of another and that neither is the default: people set the second as a
+    /// fallback for the first.
+    private func noteReplacement(of old: AudioDevice) {
+        let policy = router.policy
+        if policy.preferred == .none || policy.defaultDevice != .none {
+            replacedPreference = .none
+        } else if old != .none, old != policy.preferred {
+            replacedPreference = old
+        }
+        onReplaced(replacedPreference)
     }
 
     func checkSelection(of device: AudioDevice) throws(APIError) {
@@ -212,7 +236,19 @@ package final class RouterObject {
                     .unavailable,
                     "none cannot be selected: ClearSelection (btcall move --clear) removes a selection")
             }
+            guard !isExcludedByCall(device) else {
+                throw APIError(
+                    .unavailable,
+                    "the application of a call does not let it use \(device): Call1.Routes lists what it may")
+            }
             throw APIError(.unavailable, "\(device) is not available now: `btcall devices` says why")
+        }
+    }
+    private func isExcludedByCall(_ device: AudioDevice) -> Bool {
+        let word = Self.word(device)
+        return describe().contains { description in
+            guard description.state == DeviceState.unsupported.rawValue else { return false }
+            return device == .bluetooth ? description.device.kind == word.kind : description.device == word
         }
     }
 }

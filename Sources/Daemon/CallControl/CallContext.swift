@@ -10,17 +10,21 @@ package struct CallContext: Sendable {
     package var media: MediaState?
     /// Contact of the other party of the call that appears, if a program knows it.
     package var contact: ContactDescription?
+    /// Kinds of device that the call that appears may use; nil for all.
+    package var routes: [CallDescription.Route]?
     /// When the call that becomes active was answered; nil: now.
     package var answeredSince: Instant?
     /// Why the provider did not carry out the request.
     package var refusal: String
 
     package init(
-        media: MediaState? = nil, contact: ContactDescription? = nil, answeredSince: Instant? = nil,
+        media: MediaState? = nil, contact: ContactDescription? = nil,
+        routes: [CallDescription.Route]? = nil, answeredSince: Instant? = nil,
         refusal: String = ""
     ) {
         self.media = media
         self.contact = contact
+        self.routes = routes
         self.answeredSince = answeredSince
         self.refusal = refusal
     }

@@ -23,6 +23,7 @@ extension CallDirectory {
         record.failure = reason
         logger.info("call \(record.uuid): failed, \(reason.rawValue)")
         endAudio(of: record)
+        properties.send((record, [BTCallName.Call.status]))
         record.failureTimer = ControlLoop.shared.schedule(after: length) { [weak self] in self?.finishFailures() }
         return true
     }

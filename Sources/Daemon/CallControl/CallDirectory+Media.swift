@@ -157,6 +157,7 @@ extension CallDirectory {
         question.timer = ControlLoop.shared.schedule(after: mediaTimeout) { [weak self] in
             self?.end(question, .unanswered)
         }
+        setRequestedMedia(media, of: record)
         return await withCheckedContinuation { continuation in
             question.answer = continuation
             mediaRequests.send((record, media))
@@ -166,8 +167,15 @@ extension CallDirectory {
     private func end(_ question: MediaQuestion, _ answer: MediaQuestion.Answer) {
         mediaQuestions.removeAll { $0 === question }
         question.timer?.cancel()
+        setRequestedMedia(nil, of: question.call)
         question.answer?.resume(returning: answer)
         question.answer = nil
+    }
+
+    private func setRequestedMedia(_ media: MediaState?, of record: CallRecord) {
+        guard media != record.requestedMedia else { return }
+        record.requestedMedia = media
+        properties.send((record, [BTCallName.Call.requestedMedia]))
     }
 
     package func dropMediaQuestions(of record: CallRecord) {
@@ -181,6 +189,7 @@ extension CallDirectory {
         var media = record.media
         media.isLocalAudioEnabled = isOn
         setMedia(media, of: record)
+        notifyMuted()
     }
 
     /// Switches the camera, which belongs to the application: asks it, and restores the property if it refuses.
@@ -235,11 +244,13 @@ extension CallDirectory {
     }
 
     package func notifyMuted() {
-        for record in calls where record.isNotifiedMuted != isMuted {
+        for record in calls {
+            // The far end hears nobody either way.
+            let isMuted = isMuted || !record.media.isLocalAudioEnabled
+            guard record.isNotifiedMuted != isMuted else { continue }
             guard record.call.state == .active || record.call.state == .held else { continue }
             record.isNotifiedMuted = isMuted
             guard record.call.capabilities.contains(.mute) else { continue }
-            let isMuted = isMuted
             Task { @ControlPlane in
                 do throws(APIError) {
                     try await record.provider.setMuted(record.path, isMuted)

@@ -123,8 +123,6 @@ extension CallDirectory {
         }
     }
 
-    package func isRegistered(_ busName: String, _ path: String) -> Bool { index(of: busName, path) != nil }
-
     package func index(of busName: String, _ path: String) -> Int? {
         providers.firstIndex { provider in
             guard let proxy = provider.owner as? CallProviderProxy else { return false }

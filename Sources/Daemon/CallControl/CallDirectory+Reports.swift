@@ -75,7 +75,10 @@ extension CallDirectory {
             refused(error, details, owner)
             throw Self.refusal(error)
         }
-        run(result.actions, CallContext(media: MediaState(reported: options), contact: options.contact))
+        run(
+            result.actions,
+            CallContext(
+                media: MediaState(reported: options), contact: options.contact, routes: options.routes))
         return try require(result.id)
     }
 
@@ -91,7 +94,7 @@ extension CallDirectory {
         } catch {
             throw Self.refusal(error)
         }
-        run(result.actions, CallContext(media: MediaState(reported: options)))
+        run(result.actions, CallContext(media: MediaState(reported: options), routes: options.routes))
         if let since { record(result.id)?.appearedAt = .at(since) }
         switch options.state {
         case .alerting: try update(result.id, .alerting, from: key)
@@ -104,13 +107,18 @@ extension CallDirectory {
     private func update(
         _ id: CallID, _ state: CallState, from key: String, since: Instant? = nil
     ) throws(APIError) {
-        if try isFailing(id, state) { return }
+        let record = self.record(id)
+        if try isFailing(id, state) {
+            record?.endedAt = since.map { .at($0) }
+            return
+        }
         let actions: [CallTable.Action]
         do throws(CallReportError) {
             actions = try table.update(id, state, from: key)
         } catch {
             throw Self.refusal(error)
         }
+        if case .ended = state { record?.endedAt = since.map { .at($0) } }
         run(actions, CallContext(answeredSince: since))
     }
 

@@ -59,6 +59,8 @@ package final class CallDirectory {
     /// Default audio and video directions of calls.
     package var configuredMedia = MediaState(video: .sendReceive)
     package var mediaChangeRule = MediaChangeRule.accept
+    /// Account and picture of later calls.
+    package var identity = Identity()
     package var mediaQuestions: [MediaQuestion] = []
     /// How long a client may take to answer a media change.
     package var mediaTimeout = Duration.seconds(20)
@@ -171,9 +173,13 @@ package final class CallDirectory {
 
     private func added(_ call: Call, _ context: CallContext) {
         guard let provider = providers.first(where: { $0.key == call.provider }) else { return }
-        let record = CallRecord(call: call, provider: provider.owner)
+        let record = CallRecord(
+            call: call, provider: provider.owner,
+            account: AccountDescription(accountID: identity.accountID, userID: identity.userID),
+            icon: identity.iconFileName)
         record.media = context.media ?? MediaState(audio: configuredMedia.audio)
         record.contact = context.contact
+        record.routes = context.routes
         records.append(record)
         logger.about(call: record.uuid).info("\(call.direction) call \(record.uuid) of \(provider.owner.name)")
         send(.added(record))
@@ -185,10 +191,10 @@ package final class CallDirectory {
         // Done before the policy opens a link: headsets that see no call may refuse it, or see a virtual one.
         sendUnshownSpeech()
         sendSnapshot()
-        let (video, audio) = (record.media.video != .off, record.media.audio)
+        let (video, audio, routes) = (record.media.video != .off, record.media.audio, record.deviceKinds)
         switch record.call.direction {
-        case .incoming: routing.send(.callIncoming(call: record.uuid, video: video, routes: nil, audio: audio))
-        case .outgoing: routing.send(.callOutgoing(call: record.uuid, video: video, routes: nil, audio: audio))
+        case .incoming: routing.send(.callIncoming(call: record.uuid, video: video, routes: routes, audio: audio))
+        case .outgoing: routing.send(.callOutgoing(call: record.uuid, video: video, routes: routes, audio: audio))
         }
     }
 
@@ -287,11 +293,11 @@ package final class CallDirectory {
         switch step {
         case .start(let id, let number):
             let record = try known(id)
-            try await provider.start(record.path, number, record.media)
+            try await provider.start(record.path, number, record.media, for: record.account)
         case .answer(let id):
             let record = try known(id)
             let media = answerMedia(of: action) ?? mediaOfAnswer(record)
-            try await provider.answer(record.path, media)
+            try await provider.answer(record.path, media, for: record.account)
             setMedia(media, of: record)
         case .reject(let id): try await provider.end(path(id), reason: CallEndReason.rejected.rawValue)
         case .hangUp(let id): try await provider.end(path(id), reason: CallEndReason.localHangUp.rawValue)

@@ -39,7 +39,7 @@ package final class CallJournal {
     }
 
     package func write(_ record: CallRecord, _ reason: CallEndReason) {
-        let line = Self.line(record, reason, ended: .now, withNumbers: withNumbers)
+        let line = Self.line(record, reason, ended: record.endedAt ?? .now, withNumbers: withNumbers)
         rotate(for: line.utf8.count + 1)
         do throws(FileRefusal) {
             try append((isTorn ? "\n" : "") + line + "\n")

@@ -60,7 +60,7 @@ package final class CallLog {
                 id: description.id, direction: description.direction, number: description.number,
                 name: description.name, provider: description.provider, began: began, answered: answered,
                 // The clock may have been set back meanwhile.
-                ended: max(WallClock.now.milliseconds, began, answered ?? 0), reason: reason.rawValue,
+                ended: max((record.endedAt ?? .now).milliseconds, began, answered ?? 0), reason: reason.rawValue,
                 device: record.history?.stretches.last?.carrier.endpoint.description))
     }
 

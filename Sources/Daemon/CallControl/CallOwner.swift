@@ -14,12 +14,11 @@ package protocol CallOwner: AnyObject {
     /// The application's unique bus name; nil for a part of the daemon.
     var busName: String? { get }
 
-    /// Dials for a call object that exists already.
-    func start(_ call: String, _ number: String) async throws(APIError)
-    func answer(_ call: String) async throws(APIError)
-    /// Dials with the given media, for an owner that supports it.
-    func start(_ call: String, _ number: String, _ media: MediaState) async throws(APIError)
-    func answer(_ call: String, _ media: MediaState) async throws(APIError)
+    /// Dials for a call object that exists already. An owner without video or accounts ignores `media` or `account`.
+    func start(
+        _ call: String, _ number: String, _ media: MediaState, for account: AccountDescription
+    ) async throws(APIError)
+    func answer(_ call: String, _ media: MediaState, for account: AccountDescription) async throws(APIError)
     /// Changes the directions of audio and video.
     func changeMedia(_ call: String, _ media: MediaState) async throws(APIError)
     /// - Parameter reason: `localHangUp` when the call is hung up here, `rejected` for a ringing call, `missed` for one that
@@ -41,12 +40,6 @@ package protocol CallOwner: AnyObject {
 }
 
 extension CallOwner {
-    package func start(_ call: String, _ number: String, _ media: MediaState) async throws(APIError) {
-        try await start(call, number)
-    }
-
-    package func answer(_ call: String, _ media: MediaState) async throws(APIError) { try await answer(call) }
-
     package func changeMedia(_ call: String, _ media: MediaState) async throws(APIError) {
         throw notOffered("change the media of calls")
     }

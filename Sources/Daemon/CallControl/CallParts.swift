@@ -91,6 +91,7 @@ package final class CallParts {
         directory.policy = configuration.callPolicy
         directory.configuredMedia = MediaState(audio: configuration.audioDirection, video: configuration.videoDirection)
         directory.mediaChangeRule = configuration.mediaChange
+        directory.identity = configuration.identity
         ringLimit.limit = configuration.ringLimit
         bus.readers = configuration.callers == .everybody ? nil : readers.readers
     }
@@ -133,5 +134,6 @@ package final class CallParts {
         audibility.stop()
         pcmCalls.stop()
         interruptions.close()
+        access.close()
     }
 }

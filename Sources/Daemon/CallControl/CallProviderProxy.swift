@@ -41,10 +41,9 @@ package final class CallProviderProxy: CallOwner {
     package var name: String { options.name }
     package var busName: String? { sender }
 
-    package func answer(_ call: String) async throws(APIError) { try await answer(call, MediaState()) }
-
-    package func answer(_ call: String, _ media: MediaState) async throws(APIError) {
-        _ = try await perform(BTCallName.CallProvider.performAnswer, [.objectPath(call), .vardict(media.fields)])
+    package func answer(_ call: String, _ media: MediaState, for account: AccountDescription) async throws(APIError) {
+        let options = media.fields.merging(account.fields) { media, _ in media }
+        _ = try await perform(BTCallName.CallProvider.performAnswer, [.objectPath(call), .vardict(options)])
     }
 
     package func changeMedia(_ call: String, _ media: MediaState) async throws(APIError) {
@@ -77,13 +76,12 @@ package final class CallProviderProxy: CallOwner {
         _ = try await perform(BTCallName.CallProvider.performConference, [.objectPaths(calls)])
     }
 
-    package func start(_ call: String, _ number: String) async throws(APIError) {
-        try await start(call, number, MediaState())
-    }
-
-    package func start(_ call: String, _ number: String, _ media: MediaState) async throws(APIError) {
+    package func start(
+        _ call: String, _ number: String, _ media: MediaState, for account: AccountDescription
+    ) async throws(APIError) {
+        let options = media.fields.merging(account.fields) { media, _ in media }
         _ = try await perform(
-            BTCallName.CallProvider.performStart, [.objectPath(call), .string(number), .vardict(media.fields)])
+            BTCallName.CallProvider.performStart, [.objectPath(call), .string(number), .vardict(options)])
     }
 
     /// Hands the application its end of a call's audio.

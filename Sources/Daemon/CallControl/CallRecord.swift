@@ -19,6 +19,8 @@ package final class CallRecord {
     package internal(set) var startedAt: UInt64 = 0
     /// The same moment on the monotonic clock; nil before.
     package private(set) var answeredAt: Instant?
+    /// When it ended, as its application reported; nil: when btcalld learned of it.
+    package internal(set) var endedAt: WallClock?
     /// How it was answered, for the policy; set when the request is made and used when the call becomes active.
     package var answeredVia: AnsweredVia?
     /// Whether the engine exchanges audio with the provider for it.
@@ -41,6 +43,12 @@ package final class CallRecord {
     package internal(set) var contact: ContactDescription?
     /// The state that clients were last notified of.
     package var shownState: CallState?
+    /// The status as last sent to the bus as a property.
+    package var shownStatus: CallStatusWord?
+    /// The status in the last `StatusChanged`.
+    package var announcedStatus: CallStatusWord?
+    /// Runs while a status without a device is not announced yet.
+    package var statusTimer: Timer?
     /// The other party's properties as last sent to the bus.
     package var shownIdentity: [String: Value] = [:]
 
@@ -50,10 +58,25 @@ package final class CallRecord {
     package var failureTimer: Timer?
     /// Directions of its audio and video.
     package internal(set) var media = MediaState()
+    /// Kinds of device that it may use; nil for all.
+    package internal(set) var routes: [CallDescription.Route]?
+    /// The camera as its application last reported it.
+    package var camera: CameraDescription?
+    /// Directions that its application requests, while a client is to agree.
+    package var requestedMedia: MediaState?
+    /// Bus name of the program that waits longest for the consent to record it.
+    package var recordingRequestedBy: String?
+    /// The account and the picture that were configured when it appeared.
+    package let account: AccountDescription
+    package let icon: String
     /// Whether its application was last notified that it is muted.
     package var isNotifiedMuted = false
 
-    package init(call: Call, provider: any CallOwner) {
+    package init(
+        call: Call, provider: any CallOwner, account: AccountDescription = AccountDescription(), icon: String = ""
+    ) {
+        self.account = account
+        self.icon = icon
         identifier = call.id
         uuid = Self.randomUUID()
         self.call = call
@@ -68,6 +91,7 @@ package final class CallRecord {
             id: uuid, state: Self.word(call.state), direction: call.direction == .incoming ? .incoming : .outgoing,
             number: call.details.number, name: call.details.name, provider: provider.name, index: UInt8(call.index),
             startedAt: startedAt)
+        description.status = status
         description.ssrcs = ssrcs
         description.isRecorded = isRecorded
         description.audioProblem = audioProblem
@@ -76,6 +100,12 @@ package final class CallRecord {
         description.contact = contact
         description.hasVideo = call.details.hasVideo || media.video != .off
         description.capabilities = call.capabilities.words
+        description.routes = routes ?? CallDescription.Route.allCases
+        description.camera = camera
+        description.requestedMedia = requestedMedia.map { MediaDirections(audio: $0.audio, video: $0.video) }
+        description.recordingRequestedBy = recordingRequestedBy
+        description.account = account
+        description.icon = icon
         description.audio = media.audio
         description.video = media.video
         description.isLocalAudioEnabled = media.isLocalAudioEnabled
@@ -97,6 +127,16 @@ package final class CallRecord {
 
     /// Whether the call has audio: early media, or the call itself.
     package var hasSpeech: Bool { (call.state == .active || call.state == .alerting) && failure == nil }
+
+    /// Its progress in one word.
+    package var status: CallStatusWord {
+        if case .ended(let reason) = call.state { return CallStatusWord(endedBecause: reason.rawValue) }
+        if let failure { return CallStatusWord(endedBecause: failure.rawValue) }
+        return CallStatusWord(Self.word(call.state), isCarried: history?.carrier != nil, audio: media.audio)
+    }
+
+    /// Kinds of device that it may use, for the policy; nil for all.
+    package var deviceKinds: [DeviceKind]? { routes?.compactMap { DeviceKind(rawValue: $0.rawValue) } }
 
     /// - Parameter since: time of the answer; nil: now.
     package func markStarted(since: Instant?) {

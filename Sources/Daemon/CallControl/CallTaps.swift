@@ -187,6 +187,7 @@ package final class CallTaps {
             self?.answer(question, .unanswered)
         }
         logger.notice("call \(call.uuid): \(busName) asks to record it")
+        noteQuestions(about: call)
         return await withCheckedContinuation { continuation in
             question.answer = continuation
             events.send(.requested(call, busName: busName))
@@ -196,8 +197,16 @@ package final class CallTaps {
     private func answer(_ question: Question, _ outcome: Outcome) {
         questions.removeAll { $0 === question }
         question.timer?.cancel()
+        noteQuestions(about: question.call)
         question.answer?.resume(returning: outcome)
         question.answer = nil
+    }
+
+    private func noteQuestions(about call: CallRecord) {
+        let first = questions.first { $0.call === call }?.busName
+        guard first != call.recordingRequestedBy else { return }
+        call.recordingRequestedBy = first
+        calls.properties.send((call, [BTCallName.Call.recordingRequestedBy]))
     }
 
     private func attach(

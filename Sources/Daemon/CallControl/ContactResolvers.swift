@@ -20,12 +20,16 @@ package final class ContactResolvers {
     /// A number that is being looked up.
     private final class Question {
         let number: String
+        let caller: CallerDescription
         /// Programs whose answers the call waits for.
         var awaited: [AskedProgram] = []
         var answer: (@ControlPlane (ContactDescription?) -> Void)?
         var isNamed = false
 
-        init(_ number: String) { self.number = number }
+        init(_ number: String, _ caller: CallerDescription) {
+            self.number = number
+            self.caller = caller
+        }
     }
 
     /// Called with a contact that no call waits for.
@@ -76,8 +80,8 @@ package final class ContactResolvers {
     }
 
     /// The caller's contact with a name, if a resolver answers within the budget; returns at once when none can.
-    package func contact(of number: String) async -> ContactDescription? {
-        let question = Question(number)
+    package func contact(of number: String, _ caller: CallerDescription) async -> ContactDescription? {
+        let question = Question(number, caller)
         return await withCheckedContinuation { continuation in
             question.answer = { continuation.resume(returning: $0) }
             ask(question)
@@ -88,20 +92,25 @@ package final class ContactResolvers {
     }
 
     /// Looks up a number without waiting: `onContact` delivers the contact.
-    package func ask(_ number: String) { ask(Question(number)) }
+    ///
+    /// When the application gave a name, only programs with `ResolveCaller` are asked: the others could only repeat a name.
+    package func ask(_ number: String, _ caller: CallerDescription) { ask(Question(number, caller)) }
 
     private func ask(_ question: Question) {
+        let hasName = !question.caller.name.isEmpty
         for resolver in resolvers where resolver.questions < AskedProgram.maximumQuestions {
+            if hasName, resolver.missing.contains(BTCallName.ContactResolver.resolveCaller) { continue }
             resolver.questions += 1
             if resolver.isPrompt { question.awaited.append(resolver) }
             let start = ControlLoop.now
             Task { @ControlPlane in
-                let contact = await call(resolver, question.number)
+                let contact = await call(resolver, question)
                 resolver.questions -= 1
                 // After a delay in btcalld itself, an answer may be handled before the budget's timer.
                 let isWaitedFor = question.answer != nil || start.duration(to: ControlLoop.now) <= budget
                 let isInTime = contact != nil && isWaitedFor
-                note(resolver, isPrompt: isInTime)
+                // No call waits for more than a name, so its answer does not count.
+                if !hasName { note(resolver, isPrompt: isInTime) }
                 question.awaited.removeAll { $0 === resolver }
                 received(contact, for: question)
             }
@@ -109,29 +118,36 @@ package final class ContactResolvers {
     }
 
     /// - Returns: nil without an answer or with an invalid one; a contact without a name when the resolver knows none.
-    private func call(_ resolver: AskedProgram, _ number: String) async -> ContactDescription? {
+    private func call(_ resolver: AskedProgram, _ question: Question) async -> ContactDescription? {
         typealias Name = BTCallName.ContactResolver
-        if !resolver.missing.contains(Name.resolveContact) {
-            switch await ask(resolver, Name.resolveContact, number) {
+        let number = Value.string(question.number)
+        let methods = [
+            (Name.resolveCaller, [number, .vardict(question.caller.fields)]), (Name.resolveContact, [number]),
+        ]
+        for (member, arguments) in methods where !resolver.missing.contains(member) {
+            if member == Name.resolveContact, !question.caller.name.isEmpty { return nil }
+            switch await ask(resolver, member, arguments) {
             case .success(let value):
                 guard let value, let fields = value.vardictValue else { return nil }
                 // An invalid contact counts as no answer.
-                return try? ContactDescription(Fields(fields, of: Name.resolveContact))
+                return try? ContactDescription(Fields(fields, of: member))
             case .failure(let error):
                 guard error.hasName(BusError.Name.unknownMethod) else { return nil }
-                resolver.missing.insert(Name.resolveContact)
+                resolver.missing.insert(member)
             }
         }
-        guard case .success(let value?) = await ask(resolver, Name.resolve, number),
+        guard question.caller.name.isEmpty, case .success(let value?) = await ask(resolver, Name.resolve, [number]),
             let name = value.stringValue, name.utf8.count <= ContactDescription.longestText
         else { return nil }
         return ContactDescription(name: name)
     }
 
-    private func ask(_ resolver: AskedProgram, _ member: String, _ number: String) async -> Result<Value?, BusError> {
+    private func ask(
+        _ resolver: AskedProgram, _ member: String, _ arguments: [Value]
+    ) async -> Result<Value?, BusError> {
         do throws(BusError) {
             let reply = try await bus.call(
-                resolver.busName, resolver.path, BTCallName.Interface.contactResolver, member, [.string(number)],
+                resolver.busName, resolver.path, BTCallName.Interface.contactResolver, member, arguments,
                 timeout: timeout)
             return .success(reply.first)
         } catch {

@@ -113,8 +113,16 @@ package final class PCMCalls: CallOwner {
 
     // MARK: CallOwner
 
-    package func start(_ call: String, _ number: String) async throws(APIError) { throw Self.unable("dial") }
-    package func answer(_ call: String) async throws(APIError) { throw Self.unable("answer") }
+    package func start(
+        _ call: String, _ number: String, _ media: MediaState, for account: AccountDescription
+    ) async throws(APIError) {
+        throw Self.unable("dial")
+    }
+
+    package func answer(_ call: String, _ media: MediaState, for account: AccountDescription) async throws(APIError) {
+        throw Self.unable("answer")
+    }
+
     package func sendDTMF(_ call: String, _ tones: String) async throws(APIError) { throw Self.unable("send tones") }
 
     /// The programs cannot be asked to hang up; from now on nobody hears them.

@@ -46,10 +46,6 @@ extension Configuration {
 
 /// Applies the entries of a file one after the other, and continues after each mistake.
 private struct SectionReader {
-    /// A section of earlier versions that btcall-baresip replaced; accepted while it has no keys, as in those versions'
-    /// example.
-    private static let moved = "provider baresip"
-
     private(set) var configuration = Configuration()
     private(set) var mistakes: [ConfigurationError] = []
     private let file: String
@@ -62,7 +58,8 @@ private struct SectionReader {
     init(file: String, heads: [ConfigurationContents.Head]) {
         self.file = file
         self.heads = heads
-        for head in heads where ConfigurationSection(head.section) == nil && head.section != Self.moved {
+        for head in heads
+        where ConfigurationSection(head.section) == nil && ConfigurationSection.moved[head.section] == nil {
             refuse(head.section, head.line)
         }
     }
@@ -82,6 +79,14 @@ private struct SectionReader {
         } catch {
             let question = AcceptedWords.question(for: entry.value, accepted: error.accepted).map { "\($0) " } ?? ""
             return add(entry, "'\(entry.value)' is not accepted", "\(question)it is \(error.accepted)")
+        }
+        if section == .routing, key.name == RoutingKey.systemDevice.rawValue,
+            LocalDevice(rawValue: entry.value) == nil
+        {
+            configuration.warnings.append(
+                error(
+                    entry, "'\(entry.value)' is no device of the board and stands for the first one that exists",
+                    "write " + LocalDevice.allCases.map(\.rawValue).joined(separator: ", ")))
         }
         guard key.name != entry.key else { return }
         configuration.warnings.append(
@@ -130,11 +135,8 @@ private struct SectionReader {
     /// Reports an entry in an unknown section, or in none.
     private mutating func refuse(_ entry: ConfigurationEntry) {
         refused.insert(entry.section)
-        if entry.section == Self.moved {
-            add(
-                entry, "btcall-baresip follows baresip, not btcalld",
-                "delete the section, write its address, port and account into /etc/btcall/baresip.conf as control = "
-                    + "ADDRESS:PORT and account = …, and start it: systemctl enable --now btcall-baresip.service")
+        if let moved = ConfigurationSection.moved[entry.section] {
+            add(entry, moved.problem, "delete the section, \(moved.instead)")
         } else if entry.section.isEmpty {
             let others = Self.sections(with: entry.key)
             mistakes.append(

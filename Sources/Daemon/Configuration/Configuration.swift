@@ -86,6 +86,8 @@ package struct Configuration: Sendable {
         /// Time from one profile of a headset coming up until btcalld connects a missing one, and time between two attempts.
         package var profileQuiet = Duration.seconds(4)
         package var profilePause = Duration.seconds(10)
+        /// How long bluetoothd may take to end the radio link after the profiles; it takes two seconds.
+        package var radioLinkEnd = Duration.milliseconds(2500)
         /// The length of a second in the keys about reconnecting headsets.
         package var reconnectSecond = Duration.seconds(1)
         /// How long btcalld waits for another program's stream to a headset to end before it opens the link anyway, and how
@@ -98,8 +100,6 @@ package struct Configuration: Sendable {
 
         /// How long a hook's command may run.
         package var hook = Duration.seconds(10)
-        /// How long a monitoring system may take to send its request and read the answer.
-        package var metrics = Duration.seconds(2)
 
         /// How long a program may take to configure a local device.
         package var audioSettings = Duration.milliseconds(200)
@@ -223,8 +223,6 @@ package struct Configuration: Sendable {
     package var headsetEffects: [BluetoothAddress: [QuirkEffect]] = [:]
     /// The identity of the box.
     package var identity = Identity()
-    /// TCP port of 127.0.0.1 where metrics are served; 0: none.
-    package var metricsPort = 0
     /// Commands for events, and actions of buttons.
     package var hooks: [HookEvent: CommandWords] = [:]
     package var buttons: [ButtonGesture: ButtonAction] = [:]

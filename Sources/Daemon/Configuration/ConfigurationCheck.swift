@@ -1,9 +1,10 @@
 import HandsFree
 
-/// The result of `btcalld --check FILE` for a configuration with the quirks files that it names, or for a quirks file.
+/// The result of `btcalld --check FILE` for a configuration with the quirks files that it names, for a quirks file, or for a
+/// file of known faults (stack.conf).
 package struct ConfigurationCheck: Sendable {
     package let file: String
-    /// The valid part of the configuration; nil for a quirks file.
+    /// The valid part of the configuration; nil for a file of rows.
     package private(set) var configuration: Configuration?
     /// All mistakes: first those of the file in its order, then those of the quirks files.
     package private(set) var mistakes: [ConfigurationError] = []
@@ -15,12 +16,19 @@ package struct ConfigurationCheck: Sendable {
     package init(_ file: String) {
         self.file = file
         // A file that cannot be read is reported below, as a configuration.
-        if let bytes = try? QuirksDatabase.contents(file, isOptional: false), Self.isQuirksFile(bytes) {
-            let origin: QuirkRow.Origin = file == Configuration.shippedQuirks ? .shipped : .admin
+        if let bytes = try? QuirksDatabase.contents(file, isOptional: false), let kind = Self.rowFile(bytes) {
             do throws(ConfigurationError) {
-                let (database, mistakes) = try QuirksDatabase.reading(bytes, file: file, origin: origin)
-                quirks = database.files.map { "\($0.rowCount) rows" }
-                self.mistakes = mistakes
+                switch kind {
+                case .quirks:
+                    let origin: QuirkRow.Origin = file == Configuration.shippedQuirks ? .shipped : .admin
+                    let (database, mistakes) = try QuirksDatabase.reading(bytes, file: file, origin: origin)
+                    quirks = database.files.map { "\($0.rowCount) rows" }
+                    self.mistakes = mistakes
+                case .stack:
+                    let (database, mistakes) = try StackDatabase.reading(bytes, file: file)
+                    quirks = ["\(database.faults.count) faults"]
+                    self.mistakes = mistakes
+                }
             } catch {
                 mistakes = [error]
             }
@@ -38,7 +46,7 @@ package struct ConfigurationCheck: Sendable {
         return "\(([file] + quirks).joined(separator: ", ")) is understood"
     }
 
-    /// Reads a configuration with the quirks files that it names, or a quirks file.
+    /// Reads a configuration with the quirks files that it names, or a file of rows.
     ///
     /// - Returns: one line for a file without mistakes.
     /// - Throws: the first mistake.
@@ -48,11 +56,17 @@ package struct ConfigurationCheck: Sendable {
         return check.summary
     }
 
-    /// Decides by the first section; a file with an unknown first section is treated as a configuration.
-    private static func isQuirksFile(_ bytes: [UInt8]) -> Bool {
+    private enum RowFileKind {
+        case quirks, stack
+    }
+
+    /// Decides by the first section; nil for a configuration, also for an unknown first section.
+    private static func rowFile(_ bytes: [UInt8]) -> RowFileKind? {
         let heads = bytes.split(separator: UInt8(ascii: "\n")).filter { $0.first == UInt8(ascii: "[") }
-        guard let first = heads.first else { return false }
-        return first.starts(with: "[database]".utf8) || first.starts(with: "[quirk ".utf8)
+        guard let first = heads.first else { return nil }
+        func begins(_ text: String) -> Bool { first.starts(with: text.utf8) }
+        if begins("[database]") || begins("[quirk ") { return .quirks }
+        return begins("[stack]") || begins("[fault ") ? .stack : nil
     }
 }
 

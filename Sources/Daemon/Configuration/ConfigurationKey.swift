@@ -75,7 +75,7 @@ extension ConfigurationKey {
 
 /// The sections of the configuration file.
 package enum ConfigurationSection: Equatable {
-    case daemon, routing, bluetooth, audio, calls, ring, privacy, pairing, quirks, identity, metrics, hooks, buttons
+    case daemon, routing, bluetooth, audio, calls, ring, privacy, pairing, quirks, identity, hooks, buttons
     case device(LocalDevice)
     /// One headset; each may have a section, so these are not in `all`.
     case headset(BluetoothAddress)
@@ -92,7 +92,6 @@ package enum ConfigurationSection: Equatable {
         case "ring": self = .ring
         case "quirks": self = .quirks
         case "identity": self = .identity
-        case "metrics": self = .metrics
         case "hooks": self = .hooks
         case "buttons": self = .buttons
         default:
@@ -111,8 +110,8 @@ package enum ConfigurationSection: Equatable {
     /// All sections except those of single headsets.
     package static let all: [ConfigurationSection] =
         [
-            .daemon, .routing, .bluetooth, .audio, .calls, .ring, .privacy, .pairing, .quirks, .identity, .metrics,
-            .hooks, .buttons,
+            .daemon, .routing, .bluetooth, .audio, .calls, .ring, .privacy, .pairing, .quirks, .identity, .hooks,
+            .buttons,
         ]
         + LocalDevice.allCases.map { .device($0) }
 
@@ -132,7 +131,6 @@ package enum ConfigurationSection: Equatable {
         case .ring: "ring"
         case .quirks: "quirks"
         case .identity: "identity"
-        case .metrics: "metrics"
         case .hooks: "hooks"
         case .buttons: "buttons"
         case .device(let kind): "device \(kind.rawValue)"
@@ -152,7 +150,6 @@ package enum ConfigurationSection: Equatable {
         case .ring: Self.ringKeys
         case .quirks: Self.quirksKeys
         case .identity: Self.identityKeys
-        case .metrics: Self.metricsKeys
         case .hooks: Self.hookKeys
         case .buttons: Self.buttonKeys
         case .device(let kind): Self.deviceKeys(kind)
@@ -171,8 +168,8 @@ package enum ConfigurationSection: Equatable {
     /// Prefix of the names of the section's settings: `routing`, `device.earpiece`.
     package var settingPrefix: String {
         switch self {
-        case .daemon, .routing, .bluetooth, .audio, .calls, .ring, .privacy, .pairing, .quirks, .identity, .metrics,
-            .hooks, .buttons:
+        case .daemon, .routing, .bluetooth, .audio, .calls, .ring, .privacy, .pairing, .quirks, .identity, .hooks,
+            .buttons:
             name
         case .device(let kind): "device.\(kind.rawValue)"
         case .headset(let address): "headset.\(address)"
@@ -211,7 +208,7 @@ package enum ConfigurationSection: Equatable {
 
     private static var routingKeys: [ConfigurationKey] {
         RoutingKey.allCases.map { key in
-            ConfigurationKey(
+            let made = ConfigurationKey(
                 key.rawValue, RoutingConfiguration.defaultValue(of: key), key.documentation,
                 accepted: key.type.accepted, effect: effect(of: key), read: { $0.routing.value(of: key) },
                 apply: { configuration, value throws(ConfigurationValueError) in
@@ -221,6 +218,9 @@ package enum ConfigurationSection: Equatable {
                         throw ConfigurationValueError(accepted: key.type.accepted)
                     }
                 })
+            guard key == .systemDevice else { return made }
+            let accepted = LocalDevice.allCases.map(\.rawValue).joined(separator: ", ")
+            return made.atRuntime(accepted) { LocalDevice(rawValue: $0) != nil }
         }
     }
 

@@ -117,7 +117,7 @@ package enum ConfigurationReader {
                 switch error.reason {
                 case .failed:
                     "give a readable file with --config, or install the example as /etc/btcall/btcalld.conf"
-                case .kind, .link, .owner, .tooLong: "accepted: \(error.accepted)"
+                case .kind, .link, .owner, .tooLong, .worldAccessible: "accepted: \(error.accepted)"
                 }
             throw ConfigurationError(file: path, line: nil, key: nil, problem: error.problem, accepted: advice)
         }

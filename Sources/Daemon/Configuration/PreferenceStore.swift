@@ -7,6 +7,8 @@ package struct PreferenceStore: Sendable {
         /// Devices in the policy's words; nil when never set.
         package var preferred: String?
         package var standard: String?
+        /// The preferred device that `preferred` replaced while there was no default.
+        package var replaced: String?
         /// Values by setting name: `routing.exclude`.
         package var settings: [String: String]
         /// Values of the properties of `Audio1`; nil when never set.
@@ -70,6 +72,7 @@ package struct PreferenceStore: Sendable {
             switch (entry.section, entry.key) {
             case ("routing", "preferred"): preferences.preferred = entry.value
             case ("routing", "default"): preferences.standard = entry.value
+            case ("routing", "replaced"): preferences.replaced = entry.value
             case ("audio", "muteMode"): preferences.muteMode = entry.value
             case ("audio", "microphoneVolume"): preferences.microphoneVolume = Double(entry.value)
             case ("audio", "applicationVolume"): preferences.applicationVolume = Double(entry.value)
@@ -92,6 +95,7 @@ package struct PreferenceStore: Sendable {
         var text = "[routing]\n"
         if let preferred = preferences.preferred { text += "preferred = \(preferred)\n" }
         if let standard = preferences.standard { text += "default = \(standard)\n" }
+        if let replaced = preferences.replaced { text += "replaced = \(replaced)\n" }
         var section: Substring = "routing"
         var all = preferences.settings
         all["audio.muteMode"] = preferences.muteMode

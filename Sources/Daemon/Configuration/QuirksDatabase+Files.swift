@@ -63,7 +63,7 @@ extension QuirksDatabase {
             let accepted =
                 switch error.reason {
                 case .failed: "make it readable, or \(advice)"
-                case .kind, .link, .owner, .tooLong: "accepted: \(error.accepted); or \(advice)"
+                case .kind, .link, .owner, .tooLong, .worldAccessible: "accepted: \(error.accepted); or \(advice)"
                 }
             throw ConfigurationError(file: path, line: nil, key: nil, problem: error.problem, accepted: accepted)
         }

@@ -35,7 +35,8 @@ package final class Settings {
         configuration = base
         for (given, value) in kept.sorted(by: { $0.key < $1.key }) {
             guard let (key, name) = Self.key(given), key.effect != .restart else {
-                ignored.append("\(given): no such setting, or one that only the file sets")
+                ignored.append(
+                    Self.moved(given) ?? "\(given): no such setting, or one that only the file sets")
                 continue
             }
             if name != given {
@@ -214,8 +215,14 @@ package final class Settings {
         return nil
     }
 
+    /// What to do instead of setting a key whose section another program replaced; nil for other names.
+    private static func moved(_ name: String) -> String? {
+        ConfigurationSection.moved[String(name.prefix { $0 != "." })].map { "\(name): \($0.problem): \($0.instead)" }
+    }
+
     private func changeable(_ name: String) throws(APIError) -> (key: ConfigurationKey, name: String) {
         guard let (key, current) = Self.key(name) else {
+            if let moved = Self.moved(name) { throw APIError(.invalidArgument, moved) }
             let names = ConfigurationSection.all.flatMap { section in
                 section.keys.map { (word: "\(section.settingPrefix).\($0.name)", key: $0.name) }
             }

@@ -15,16 +15,21 @@ package enum SilentLinkAdvice {
     ///   - maker: its company number; nil: unknown.
     ///   - isHeard: whether other links through it had audio.
     ///   - isRouted: whether it has confirmed to send voice to the host.
+    ///   - isContested: whether another program keeps changing that.
     package static func text(
-        controller: String, maker: Int?, isHeard: Bool, setting: VoiceRoutingSetting, isRouted: Bool
+        controller: String, maker: Int?, isHeard: Bool, setting: VoiceRoutingSetting, isRouted: Bool,
+        isContested: Bool = false
     ) -> String {
+        if isContested {
+            return "another program keeps changing where \(controller) sends voice: see `btcall status`"
+        }
         if isHeard {
             return "links through \(controller) were heard before, so the cause is this headset or the radio"
         }
         if isRouted {
             return """
-                \(controller) sends voice to the host, as configured, so the cause is this headset or the radio; if no other headset \
-                is heard either, `dmesg`
+                \(controller) sends voice to the host, as configured, so the cause is this headset or the radio, unless another \
+                program has changed it, which is checked now; if no other headset is heard either, `dmesg`
                 """
         }
         let name = maker.flatMap { number in makers.first { $0.0 == number }?.1 }

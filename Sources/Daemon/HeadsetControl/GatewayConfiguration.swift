@@ -2,6 +2,7 @@ import BluetoothTypes
 package import Configuration
 package import HandsFree
 import HeadsetPolicy
+import Routing
 import Telephony
 
 extension AudioGatewayConfiguration {
@@ -12,12 +13,8 @@ extension AudioGatewayConfiguration {
         networkOperator = configuration.networkName
         memory = configuration.memory
         subscriberNumbers = configuration.ownNumber.map { [SubscriberNumber(number: $0)] } ?? []
-        // The ringer plays in the link when the policy opens one while it rings, but the feature is not announced up front.
-        // The policy opens no ringing link for a headset without the feature, so a headset that was promised a ring tone
-        // would stay silent.
-        features.remove(.inbandRing)
-        // The ringer does not play for the Headset Profile either: its headsets need RING, in an open link as well.
-        inbandRing = false
+        // What the feature promises until `InbandRing` announces the policy's plan.
+        inbandRing = configuration.routing.inbandRing
         // The feature is fixed; whether the present calls can be joined is checked on each request.
         threeWay.append(.join)
         if configuration.takesOutEcho { features.insert(.echoCancelling) }
@@ -29,5 +26,22 @@ extension AudioGatewayConfiguration {
         if configuration.callDuration { features.insert(.callDuration) }
         // A headset that holds its key asks for voice recognition.
         if configuration.buttons[ButtonGesture(.callKey, .long)] != nil { features.insert(.voiceRecognition) }
+    }
+}
+
+extension AudioGatewayFeatures {
+    /// Features that btcalld has in no configuration.
+    package static let neverAnnounced: AudioGatewayFeatures = [
+        .voiceTag, .enhancedVoiceRecognition, .voiceRecognitionText,
+    ]
+}
+
+extension QuirkEffect {
+    /// One-line description; names masked features that btcalld announces to no headset.
+    package var summary: String {
+        guard case .maskFeatures(let masked) = self else { return key.summary }
+        let idle = AudioGatewayFeatures.words.filter { masked.intersection(.neverAnnounced).contains($0.feature) }
+        guard !idle.isEmpty else { return key.summary }
+        return key.summary + "; not announced anyway: " + idle.map(\.word).joined(separator: ", ")
     }
 }

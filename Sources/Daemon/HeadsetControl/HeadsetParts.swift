@@ -46,6 +46,7 @@ package final class HeadsetParts {
     package let pairing: PairingControl
     package let quirks: HeadsetQuirks
     package let voiceRouting: VoiceRouting
+    package let foreignProfiles: ForeignProfileChanges
     package let boardBattery: BoardBattery
     private let settings: Settings
     private let observer: ReconnectObserver
@@ -54,6 +55,7 @@ package final class HeadsetParts {
     private let players: MusicPlayers
     private let adapterNames: AdapterNames
     private let headsetMute: HeadsetMute
+    private let inbandRing: InbandRing
     private let problems: ProblemList
 
     package init(
@@ -74,21 +76,15 @@ package final class HeadsetParts {
             configuration.scoRouting, helper: environment.voiceRoutingHelper, facts: environment.controllers,
             problems: problems, logger: logger)
         self.voiceRouting = voiceRouting
-        admission = LinkAdmission(
-            opener: environment.opener, pause: configuration.routing.reopenPause,
-            advice: { [registry] address in voiceRouting.advice(registry.device(address)?.adapterPath) },
-            logger: logger)
+        admission = Self.admission(environment.opener, configuration, voiceRouting, registry, logger)
         let music = MusicControl(
             settings: settings, bus: bus, registry: registry, graph: audio.graph, router: router, problems: problems,
             logger: logger)
         self.music = music
         players = MusicPlayers(bus: bus, isOn: configuration.pausesPlayers, logger: logger)
         peace = MediaPeace(
-            players: players,
-            command: MediaCommand(
-                configuration.mediaCommand, limit: configuration.timeouts.mediaCommand, problems: problems,
-                logger: logger),
-            music: music, calls: calls.directory, admission: admission, router: router,
+            players: players, command: Self.mediaCommand(configuration, problems, logger), music: music,
+            calls: calls.directory, admission: admission, router: router,
             delay: configuration.routing.mediaRestore, foreignStreamTimeout: configuration.timeouts.foreignMusic,
             logger: logger)
         directory = HeadsetDirectory(
@@ -104,6 +100,9 @@ package final class HeadsetParts {
         expectedProfiles = ExpectedProfiles(
             registry: registry, headsets: directory, profiles: profiles, music: music, calls: calls.directory,
             admission: admission, problems: problems, delays: configuration.profileDelays, logger: logger)
+        foreignProfiles = ForeignProfileChanges(
+            registry: registry, headsets: directory, calls: calls.directory, admission: admission, router: router,
+            timeout: configuration.timeouts.radioLinkEnd, problems: problems, logger: logger)
         observer = ReconnectObserver(
             registry: registry, headsets: directory, profiles: profiles, music: music, calls: calls,
             admission: admission)
@@ -112,7 +111,7 @@ package final class HeadsetParts {
             store: configuration.stateDirectory.map { ReconnectStore(directory: $0) }, writer: writer,
             ends: environment.radioLinkEnds, settings: configuration.reconnectSettings, logger: logger)
         pairing = PairingControl(
-            bus: bus, registry: registry, calls: calls.directory,
+            bus: bus, registry: registry, calls: calls.directory, admission: admission,
             light: PairingLight(configuration.pairing.light, problems: problems), logger: logger)
         watch = BluetoothWatch(
             registry: registry, headsets: directory, expectedProfiles: expectedProfiles, reconnector: reconnector,
@@ -122,6 +121,7 @@ package final class HeadsetParts {
         headsetMute = HeadsetMute(
             settings: settings, router: router, headsets: directory, calls: calls.directory, audio: audio,
             logger: logger)
+        inbandRing = InbandRing(router: router, headsets: directory)
         set(configuration)
         subscribe(audio, calls, router)
     }
@@ -136,6 +136,13 @@ package final class HeadsetParts {
         boardBattery.changes.subscribe(self) { $0.updateGateway() }
         admission.events.subscribe(calls.quality) { quality, event in
             if case .retried(let address) = event { quality.retried(address) }
+        }
+        admission.events.subscribe(voiceRouting) { [registry] routing, event in
+            guard case .nothingCameIn(let address) = event else { return }
+            routing.nothingCame(through: registry.device(address)?.adapterPath)
+        }
+        router.notices.subscribe(voiceRouting) { routing, notice in
+            if case .refreshed = notice { routing.refresh() }
         }
     }
 
@@ -158,6 +165,7 @@ package final class HeadsetParts {
     package func stop() async {
         await pairing.stop()
         expectedProfiles.stop()
+        foreignProfiles.stop()
         await peace.stop()
         watch.stop()
         boardBattery.stop()
@@ -215,7 +223,12 @@ package final class HeadsetParts {
         set(new)
     }
 
-    private func set(_ configuration: Configuration) { volumesAndBattery.mutesByVolume = configuration.mutesByHeadset }
+    private func set(_ configuration: Configuration) {
+        guard volumesAndBattery.mutesByVolume != configuration.mutesByHeadset else { return }
+        volumesAndBattery.mutesByVolume = configuration.mutesByHeadset
+        // A microphone volume of 0 is shown as a mute, or no longer.
+        for address in directory.sessions.keys.sorted() { directory.changes.send(.changed(address)) }
+    }
 
     private func followA2DP() {
         let isWanted = settings.configuration.a2dp
@@ -252,6 +265,24 @@ package final class HeadsetParts {
                 problems: problems, logger: logger),
             ceilings: configuration.headsets.compactMapValues(\.volumeCeiling), registry: registry,
             provider: BatteryProvider(bus: bus, registry: registry, logger: logger))
+    }
+
+    // MARK: Parts
+
+    private static func admission(
+        _ opener: any AudioLinkOpening, _ configuration: Configuration, _ voiceRouting: VoiceRouting,
+        _ registry: DeviceRegistry, _ logger: Logger
+    ) -> LinkAdmission {
+        LinkAdmission(
+            opener: opener, pause: configuration.routing.reopenPause,
+            advice: { address in voiceRouting.advice(registry.device(address)?.adapterPath) }, logger: logger)
+    }
+
+    private static func mediaCommand(
+        _ configuration: Configuration, _ problems: ProblemList, _ logger: Logger
+    ) -> MediaCommand {
+        MediaCommand(
+            configuration.mediaCommand, limit: configuration.timeouts.mediaCommand, problems: problems, logger: logger)
     }
 
     private static func codecMemories(

@@ -3,18 +3,15 @@ package import AudioPaths
 import BlueZ
 import BluetoothTypes
 package import CallControl
-package import Configuration
 package import ControlLoop
 package import Diagnostics
-package import Logging
 import Routing
 import Telephony
 
-/// Counters and present values for monitoring systems, as OpenMetrics; serves them if that is configured.
+/// Counters and present values for monitoring systems, as OpenMetrics.
 @ControlPlane
 package final class MetricsFeed {
     package let metrics = Metrics()
-    private let listener: MetricsListener
     private let version: String
     private let began = WallClock.now
     private let registry: DeviceRegistry
@@ -26,9 +23,8 @@ package final class MetricsFeed {
 
     /// - Parameter version: of the daemon.
     package init(
-        version: String, configuration: Configuration, audio: AudioParts, calls: CallDirectory,
-        headsets parts: HeadsetParts, commands: EventCommands, router: any RouteDeciding, problems: ProblemList,
-        logger: Logger
+        version: String, audio: AudioParts, calls: CallDirectory, headsets parts: HeadsetParts, commands: EventCommands,
+        router: any RouteDeciding, problems: ProblemList
     ) {
         self.version = version
         registry = parts.registry
@@ -37,8 +33,6 @@ package final class MetricsFeed {
         graph = audio.graph
         self.router = router
         self.problems = problems
-        listener = MetricsListener(problems: problems, timeout: configuration.timeouts.metrics, logger: logger)
-        listener.text = { [weak self] in self?.text ?? "" }
         if registry.isServicePresent { metrics.serviceAppeared() }
         registry.events.subscribe(self) { feed, event in
             if event == .serviceAppeared { feed.metrics.serviceAppeared() }
@@ -59,11 +53,6 @@ package final class MetricsFeed {
             feed.metrics.hookEnded(end.event, isFailure: end.isFailure)
         }
     }
-
-    /// Serves the metrics on this port; 0: on none.
-    package func serve(on port: Int) { listener.follow(port) }
-
-    package func stop() { listener.stop() }
 
     /// The metrics as OpenMetrics.
     package var text: String {

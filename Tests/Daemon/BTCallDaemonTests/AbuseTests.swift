@@ -19,7 +19,7 @@ extension DaemonTests {
         /// A headset that carries a call.
         private func talking(_ box: Box, isReading: Bool = true) async throws -> RawHeadset {
             try await box.prefer(.bluetooth)
-            let headset = try RawHeadset(try await box.bluez.connect(Box.first), isReading: isReading)
+            let headset = try await box.rawHeadset(isReading: isReading)
             if isReading {
                 try await headset.establish()
             } else {
@@ -46,7 +46,7 @@ extension DaemonTests {
                 try await eventually("its audio is closed") { !box.daemon.graph.holdsLink(Box.first) }
                 // After switching off and on it works like any other.
                 box.bluez.disconnect(Box.first)
-                try await RawHeadset(try await box.bluez.connect(Box.first)).establish()
+                _ = try await box.establishedHeadset()
             }
         }
 
@@ -78,8 +78,8 @@ extension DaemonTests {
             try await Box.run(
                 configure: { $0.timeouts.setUp = .milliseconds(200) },
                 body: { box in
-                    let mute = try RawHeadset(try await box.bluez.connect(Box.first))
-                    let slow = try RawHeadset(try await box.bluez.connect(Box.second))
+                    let mute = try await box.rawHeadset()
+                    let slow = try await box.rawHeadset(Box.second)
                     slow.say("AT+BRSF=16")
                     try await eventually("both are disconnected") { mute.isClosed && slow.isClosed }
                     for address in [Box.first, Box.second] {
@@ -99,7 +99,7 @@ extension DaemonTests {
                     let good = try await box.connect(Box.first)
                     var headsets: [RawHeadset] = []
                     for address in addresses {
-                        headsets.append(try RawHeadset(try await box.bluez.connect(address)))
+                        headsets.append(try await box.rawHeadset(address))
                     }
                     try await eventually("the oldest is disconnected") { headsets[0].isClosed }
                     #expect(!box.log.containing("warning", "\(addresses[0])", "said nothing useful").isEmpty)

@@ -1,9 +1,12 @@
 import BTCall
+import BTCallAPI
 import BTCallDaemon
 import BTCallSimulator
 import BluetoothTypes
 import Configuration
 import ControlLoop
+import DBus
+import Foundation
 import TestSupport
 import Testing
 
@@ -161,6 +164,46 @@ extension DaemonTests {
                         } == course.indicators
                     }
                 })
+        }
+
+        @Test func `S2.12 The bus has the status of a call as property and signal, with the reason of an outcome`()
+            async throws
+        {
+            try await Box.run { box in
+                var heard: [String] = []
+                let subscription = box.client.subscribe(
+                    sender: BTCallName.bus, interface: BTCallName.Interface.call, member: BTCallName.Call.statusChanged
+                ) { signal in
+                    heard.append(signal.arguments.compactMap(\.stringValue).joined(separator: " "))
+                }
+                defer { subscription.cancel() }
+                _ = try await box.client.owner(of: BTCallName.bus)
+                func status(_ call: Call.ID) async throws -> String? {
+                    let path = BTCallPath.call(call.description)
+                    let reply = try await box.client.call(
+                        BTCallName.bus, path, "org.freedesktop.DBus.Properties", "Get",
+                        [.string(BTCallName.Interface.call), .string(BTCallName.Call.status)])
+                    return reply.first?.unwrapped.stringValue
+                }
+                let registration = try await box.register([.hold])
+                let first = try await registration.reportOutgoing(number: "1")
+                #expect(try await status(first) == "setup")
+                try await registration.update(first, .alerting)
+                #expect(try await status(first) == "alerting")
+                try await registration.update(first, .active)
+                try await eventually("a device has it") { try await status(first) == "inCall" }
+                try await registration.update(first, .held)
+                #expect(try await status(first) == "inCall")
+                try await registration.update(first, .ended)
+                // The outcome comes with the failure tone, and once.
+                let second = try await registration.reportOutgoing(number: "2")
+                try await registration.update(second, .ended, reason: .busy)
+                try await eventually("both have ended") { try await box.bridge.calls.list().isEmpty }
+                #expect(
+                    heard.map { $0.trimmingCharacters(in: .whitespaces) } == [
+                        "alerting", "inCall", "ended remoteHangUp", "busy busy",
+                    ])
+            }
         }
     }
 }

@@ -38,7 +38,7 @@ extension DaemonTests {
             async throws
         {
             try await Box.run { box in
-                let headset = try RawHeadset(try await box.bluez.connect(Box.first))
+                let headset = try await box.rawHeadset()
                 try await headset.establishWithCallWaiting()
                 let registration = try await box.register()
                 var events = await box.bridge.events().makeAsyncIterator()
@@ -93,7 +93,7 @@ extension DaemonTests {
 
         @Test func `S2.26 With secondCall = wait a second call is announced by +CCWA, and can be ended`() async throws {
             try await Box.run { box in
-                let headset = try RawHeadset(try await box.bluez.connect(Box.first))
+                let headset = try await box.rawHeadset()
                 try await headset.establishWithCallWaiting()
                 let registration = try await box.register()
                 let first = try await box.startCall(registration)
@@ -120,7 +120,7 @@ extension DaemonTests {
                 configure: { $0.callPolicy.secondCall = .reject },
                 body: { box in
                     try await box.prefer(.none)
-                    let headset = try RawHeadset(try await box.bluez.connect(Box.first))
+                    let headset = try await box.rawHeadset()
                     try await headset.establishWithCallWaiting()
                     let registration = try await box.register()
                     let first = try await box.startCall(registration)

@@ -49,7 +49,7 @@ import Testing
             """
         let found = try mistakes(text)
         let expected = [
-            "f:1: port: stands in no section; write [metrics] above it",
+            "f:1: port: stands in no section; write the section's name above it",
             "f:3: [routing] exclud: there is no such key; did you mean 'exclude'?",
             "f:4: [routing] silentLimitMilliseconds: 'soon' is not accepted; it is 0 to 3600000 (milliseconds)",
             "f:5: [routing] newHeadset: 'tak' is not accepted; did you mean 'take'? it is stay | take",

@@ -2,6 +2,7 @@ import BTCall
 import BTCallAPI
 import BTCallDaemon
 import BTCallSimulator
+import CallControl
 import Configuration
 import ControlLoop
 import DBus
@@ -21,7 +22,7 @@ extension DaemonTests {
             try await Box.run(
                 configure: { $0.timeouts.contact = .milliseconds(50) },
                 body: { box in
-                    let headset = try RawHeadset(try await box.bluez.connect(Box.first))
+                    let headset = try await box.rawHeadset()
                     try await headset.establishWithCallWaiting()
                     let registration = try await box.register()
                     let isHolding = Mutex(true)
@@ -56,7 +57,7 @@ extension DaemonTests {
             try await Box.run(
                 configure: { $0.timeouts.contact = .seconds(10) },
                 body: { box in
-                    let headset = try RawHeadset(try await box.bluez.connect(Box.first))
+                    let headset = try await box.rawHeadset()
                     try await headset.establishWithCallWaiting()
                     let registration = try await box.register()
                     let resolution = try await box.bridge.resolveContactInfo { number in
@@ -94,6 +95,47 @@ extension DaemonTests {
                         let last = try await box.bridge.calls.list().last
                         #expect(last?.number == number && last?.name == nil && last?.contact == nil)
                     }
+                    try await resolution.end()
+                })
+        }
+
+        @Test func `S4.8 library: a resolver gets who calls, also of a call with a name, which does not wait`()
+            async throws
+        {
+            try await Box.run(
+                configure: { $0.timeouts.contact = .seconds(10) },
+                body: { box in
+                    let registration = try await box.register()
+                    let name = try #require(box.daemon.calls.providers.first?.owner.name)
+                    let asked = Mutex<[CallerContext]>([])
+                    let isHolding = Mutex(false)
+                    let resolution = try await box.bridge.resolveContactInfo { _, caller in
+                        asked.withLock { $0.append(caller) }
+                        while isHolding.withLock({ $0 }) {
+                            await ControlLoop.shared.sleep(for: .milliseconds(5))
+                        }
+                        return caller.callerId == "sip:bob@example.org" ? Self.alice : nil
+                    }
+                    _ = try await registration.reportIncoming(
+                        number: "5550101", remoteAddress: "sip:bob@example.org")
+                    #expect(try await box.bridge.calls.list().last?.contact == Self.alice)
+                    // If a call with a name waited, this would not return.
+                    isHolding.withLock { $0 = true }
+                    let named = try await registration.reportIncoming(
+                        number: "5550102", name: "Gate", remoteAddress: "sip:bob@example.org")
+                    var call = try await box.bridge.calls.list().last
+                    #expect(call?.id == named && call?.name == "Gate" && call?.contact == nil)
+                    isHolding.withLock { $0 = false }
+                    try await eventually("its contact is shown") {
+                        call = try await box.bridge.calls.list().last
+                        return call?.contact == Self.alice
+                    }
+                    #expect(call?.name == "Gate")
+                    #expect(box.log.containing("notice", "no longer wait for it").isEmpty)
+                    let seen = asked.withLock { $0 }
+                    #expect(seen.map(\.callerName) == [nil, "Gate"])
+                    #expect(seen.map(\.callerId) == ["sip:bob@example.org", "sip:bob@example.org"])
+                    #expect(seen.map(\.provider) == [name, name])
                     try await resolution.end()
                 })
         }

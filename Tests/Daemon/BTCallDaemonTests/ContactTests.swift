@@ -52,7 +52,7 @@ extension DaemonTests {
             try await Box.run(
                 configure: { $0.timeouts.contact = .seconds(10) },
                 body: { box in
-                    let headset = try RawHeadset(try await box.bluez.connect(Box.first))
+                    let headset = try await box.rawHeadset()
                     try await headset.establishWithCallWaiting()
                     let registration = try await box.register([.dial])
                     let resolution = try await resolve(box)

@@ -205,7 +205,9 @@ extension DaemonTests {
             try String(contentsOf: folder.appending(path: name), encoding: .utf8).split(separator: "\n").joined()
         }
 
-        @Test func `S1.7 the privacy output is on only while a microphone is in use, prepared or not`() async throws {
+        @Test func `S1.7 S1.27 the privacy output is on while a microphone is in use, and stays on in mode inputMixer`()
+            async throws
+        {
             try await light { folder in
                 let configure: (inout Configuration) -> Void = {
                     $0.privacyOutput = PrivacyOutputSpecification(folder.path())
@@ -226,7 +228,8 @@ extension DaemonTests {
                     for mode in BridgeAudio.MuteMode.allCases {
                         try await box.bridge.audio.setMuteMode(mode)
                         try await box.bridge.calls.setMuted(true)
-                        try await shows(.off, "0")
+                        try await hears(box, 0)
+                        try await shows(mode == .inputMixer ? .on : .off, mode == .inputMixer ? "255" : "0")
                         #expect(cards.openMicrophones == 1)
                         try await box.bridge.calls.setMuted(false)
                         try await shows(.on, "255")

@@ -226,7 +226,8 @@ extension DaemonTests.FeatureTests {
                 "output": sco, "input": sco, "mode": "hfp", "duplex": true,
                 "rates": .array("u", [.uint32(16000), .uint32(8000)]), "codecs": .strings(["mSBC", "CVSD"]),
                 "battery": .int32(70), "speakerVolume": .int32(9), "microphoneVolume": .int32(4),
-                "speakerVolumeMax": .int32(15), "microphoneVolumeMax": .int32(15), "inbandRing": false,
+                "speakerVolumeMax": .int32(15), "microphoneVolumeMax": .int32(15), "inbandRing": true,
+                "microphoneMuted": false,
                 "category": "headset",
             ]
             #expect(try await box.device(word) == expected)

@@ -17,8 +17,7 @@ extension DaemonTests {
         private let first = Choice("bluetooth:\(Box.first)") ?? .none
 
         private func connect(_ box: Box) async throws -> RawHeadset {
-            let headset = try RawHeadset(try await box.bluez.connect(Box.first))
-            try await headset.establish()
+            let headset = try await box.establishedHeadset()
             return headset
         }
 

@@ -162,8 +162,7 @@ extension DaemonTests {
                 },
                 body: { box in
                     try await box.prefer(.earpiece)
-                    let headset = try RawHeadset(try await box.bluez.connect(Box.first))
-                    try await headset.establish()
+                    let headset = try await box.establishedHeadset()
                     try await eventually("it is connected") {
                         box.daemon.headsets.description(of: Box.first) != nil
                     }
@@ -251,7 +250,7 @@ extension DaemonTests {
             let command = try #require(own.words)
             try await run([ButtonGesture(.callKey, .long): .run(command)]) { box, _, _ in
                 box.bluez.disconnect(Box.first)
-                let headset = try RawHeadset(try await box.bluez.connect(Box.first))
+                let headset = try await box.rawHeadset()
                 // Voice recognition is bit 3 of a headset's features, bit 2 of the gateway's.
                 headset.say("AT+BRSF=24", "AT+CIND=?", "AT+CIND?", "AT+CMER=3,0,0,1")
                 try await eventually("it is connected") { headset.lines.count { $0 == "OK" } >= 4 }

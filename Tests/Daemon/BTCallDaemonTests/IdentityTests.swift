@@ -63,8 +63,7 @@ extension DaemonTests {
             async throws
         {
             try await run { box in
-                let headset = try RawHeadset(try await box.bluez.connect(Box.first))
-                try await headset.establish()
+                let headset = try await box.establishedHeadset()
                 try await byName(headset)
                 #expect(try await network(headset) == "+COPS: 0,0,\"btcall\"")
                 let registration = try await box.register()
@@ -138,10 +137,54 @@ extension DaemonTests {
             }
         }
 
+        @Test func `S4.4 S4.5 library: account, user and picture reach the application and clients with each call`()
+            async throws
+        {
+            try await run { box in
+                let account = CallAccount(accountID: "4711", userID: "anna")
+                let icon = "/usr/share/pixmaps/phone.png"
+                try await box.bridge.deactivate()
+                try await box.bridge.configure(
+                    BridgeConfiguration(
+                        accountID: account.accountID, userID: account.userID, callOptions: .init(iconFileName: icon)))
+                try await box.bridge.activate()
+                let provider = AccountProvider()
+                let registration = try await box.bridge.register(
+                    provider, as: .init(name: "accounts", capabilities: [.dial]))
+                let out = try await box.bridge.calls.place("110")
+                let call = try #require(try await box.bridge.calls.list().first)
+                #expect(call.account == account && call.icon == icon)
+                try await registration.update(out, .ended)
+                let incoming = try await registration.reportIncoming(number: "111")
+                try await box.bridge.calls.answer(incoming)
+                #expect(await provider.accounts == [account, account])
+                let text = try await Program(box.address)("calls", "--json").text
+                let json = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [[String: Any]]
+                #expect(json?.first?["accountId"] as? String == "4711" && json?.first?["userId"] as? String == "anna")
+                #expect(json?.first?["icon"] as? String == icon)
+                try await registration.update(incoming, .ended)
+                // The picture may change now, and is that of later calls.
+                try await box.bridge.resetSetting("identity.iconFileName")
+                _ = try await registration.reportIncoming(number: "112")
+                #expect(try await box.bridge.calls.list().first?.icon == nil)
+            }
+        }
+
+        @Test func `Without an account an application gets no empty entries`() async throws {
+            try await Box.run { box in
+                let provider = AccountProvider()
+                let registration = try await box.bridge.register(
+                    provider, as: .init(name: "accounts", capabilities: [.dial]))
+                let call = try await box.bridge.calls.place("110")
+                #expect(await provider.accounts == [CallAccount()])
+                #expect(try await box.bridge.calls.list().first?.account == CallAccount())
+                try await registration.update(call, .ended)
+            }
+        }
+
         @Test func `S4.5 library: the presentation of calls changes only while no call exists`() async throws {
             try await run(operatorName: "kiosk") { box in
-                let headset = try RawHeadset(try await box.bluez.connect(Box.first))
-                try await headset.establish()
+                let headset = try await box.establishedHeadset()
                 try await byName(headset)
                 #expect(try await network(headset) == "+COPS: 0,0,\"kiosk\"")
                 let registration = try await box.register()
@@ -224,4 +267,23 @@ extension DaemonTests {
             }
         }
     }
+}
+
+/// An application that records the accounts of its requests.
+private actor AccountProvider: CallProvider {
+    private(set) var accounts: [CallAccount] = []
+
+    func performStart(
+        _ call: Call.ID, number: String, media: CallMedia, account: CallAccount
+    ) async throws(ProviderRefusal) {
+        accounts.append(account)
+    }
+
+    func performAnswer(_ call: Call.ID, media: CallMedia, account: CallAccount) async throws(ProviderRefusal) {
+        accounts.append(account)
+    }
+
+    func performAnswer(_ call: Call.ID) async throws(ProviderRefusal) {}
+    func performEnd(_ call: Call.ID, reason: String) async throws(ProviderRefusal) {}
+    func audioReady(_ call: Call.ID, _ audio: CallAudio) async {}
 }

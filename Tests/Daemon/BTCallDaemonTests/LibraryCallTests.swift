@@ -170,6 +170,28 @@ extension DaemonTests {
             }
         }
 
+        @Test func `S2.12 library: mediaPending is an event, also when the device of a call is lost`() async throws {
+            try await Box.run { box in
+                try await box.prefer(.none)
+                box.simulation.busyCards = [.earpiece, .speakerphone]
+                let registration = try await box.register()
+                let call = box.bridge.calls[try await registration.reportOutgoing(number: "1")]
+                var statuses = await call.statuses().makeAsyncIterator()
+                #expect(await statuses.next() == .setup)
+                try await registration.update(call.id, .active)
+                #expect(await statuses.next() == .mediaPending)
+                // The headset takes it, and nothing else can when the headset goes.
+                _ = try await box.connect(Box.first)
+                #expect(await statuses.next() == .inCall)
+                box.bluez.disconnect(Box.first)
+                #expect(await statuses.next() == .mediaPending)
+                box.simulation.busyCards = []
+                #expect(await statuses.next() == .inCall)
+                try await registration.update(call.id, .ended)
+                #expect(await rest(of: &statuses) == [.ended])
+            }
+        }
+
         @Test func `S2.31 library: an incoming call is announced once, also to a program that starts while it rings`()
             async throws
         {

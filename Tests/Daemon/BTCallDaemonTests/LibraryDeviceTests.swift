@@ -59,6 +59,20 @@ extension DaemonTests {
             }
         }
 
+        @Test func `S0.32 library: audioDevices(available:) has the devices that can be used, or the others`()
+            async throws
+        {
+            try await Box.run { box in
+                let manager = box.bridge.audioDeviceManager
+                try await manager.setExcludedAudioDevices([.earpiece])
+                #expect(try await manager.audioDevices(available: true).map(\.choice) == [.speakerphone])
+                let others = try await manager.audioDevices(available: false).map(\.choice)
+                #expect(others.contains(.earpiece) && !others.contains(.speakerphone))
+                let all = try await manager.audioDevices()
+                #expect(all.count == others.count + 1)
+            }
+        }
+
         @available(*, deprecated)
         @Test func `S0.7 library: setDefaultDevice(_:) is an alias of setDefaultAudio(_:)`() async throws {
             try await Box.run { box in
@@ -265,16 +279,18 @@ extension DaemonTests {
                         "choice: \(first)", "kind: bluetooth", "address: Optional(\"\(Box.first)\")", "name: headset 1",
                         "isAvailable: true", "unavailableBecause: nil", "output: \(sco)", "input: \(sco)",
                         "battery: Optional(70)", "speakerVolume: Optional(9)", "microphoneVolume: Optional(4)",
+                        "isMicrophoneMuted: Optional(false)", "powerSource: nil", "isSafetyEnhanced: nil",
                         "codecs: [\"mSBC\", \"CVSD\"]", "codecReason: nil", "category: Optional(\"headset\")",
                         "state: available", "mode: Optional(\"hfp\")", "isDuplex: true", "rates: [16000, 8000]",
-                        "hasInbandRing: false", "speakerVolumeMax: Optional(15)", "microphoneVolumeMax: Optional(15)",
+                        "hasInbandRing: true", "speakerVolumeMax: Optional(15)", "microphoneVolumeMax: Optional(15)",
                         "mediaState: nil", "mediaCodec: nil", "mediaVolume: nil", "reconnect: nil",
                     ])
                 #expect(
                     snapshot(try await device(box, .earpiece)) == [
                         "choice: earpiece", "kind: earpiece", "address: nil", "name: earpiece", "isAvailable: true",
                         "unavailableBecause: nil", "output: Optional(\"earpiece\")", "input: Optional(\"builtinMic\")",
-                        "battery: nil", "speakerVolume: nil", "microphoneVolume: nil", "codecs: []", "codecReason: nil",
+                        "battery: nil", "speakerVolume: nil", "microphoneVolume: nil", "isMicrophoneMuted: nil",
+                        "powerSource: nil", "isSafetyEnhanced: nil", "codecs: []", "codecReason: nil",
                         "category: nil", "state: available", "mode: nil", "isDuplex: true", "rates: [16000]",
                         "hasInbandRing: false", "speakerVolumeMax: nil", "microphoneVolumeMax: nil",
                         "mediaState: nil", "mediaCodec: nil", "mediaVolume: nil", "reconnect: nil",

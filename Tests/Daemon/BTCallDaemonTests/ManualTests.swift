@@ -175,6 +175,66 @@ extension DaemonTests {
             }
         }
 
+        @Test func `Manual rendering of the library ends with its program, and another program's stays`() async throws {
+            try await Box.run { box in
+                _ = try await call(box)
+                let audio = box.bridge.audio
+                let other = try await CallBridge(bus: .address("\(box.address)"))
+                try await other.audio.setManualRenderingMode(true)
+                try await audio.setManualRenderingMode(true)
+                try await box.route(.none)
+                try await eventually("nothing is open") { box.daemon.graph.isQuiet }
+                // Nothing is kept: a restart without the programs would use the devices.
+                let setting = try await box.bridge.settings().first { $0.key == "routing.manualRendering" }
+                #expect(setting?.value == "false")
+                try await audio.setManualRenderingMode(false)
+                #expect(try await audio.isManualRenderingMode)
+                #expect(try await box.bridge.audioDeviceManager.activeRoute() == .none)
+                await other.close()
+                try await box.route(.earpiece)
+                #expect(try await !audio.isManualRenderingMode)
+                // The kernel closes the descriptors of a program that is killed.
+                let descriptor = try await box.client.call(
+                    BTCallName.bus, BTCallPath.audio, BTCallName.Interface.audio, BTCallName.Audio.acquireManual,
+                    [.vardict([:])])
+                let number = try #require(descriptor.first?.descriptorValue).take()
+                try await box.route(.none)
+                close(number)
+                try await box.route(.earpiece)
+            }
+        }
+
+        @Test func `Manual rendering of the library outlives a restart of the daemon, and resets a kept setting`()
+            async throws
+        {
+            try await Box.run { box in
+                let audio = box.bridge.audio
+                try await box.bridge.setSetting("routing.manualRendering", to: "true")
+                #expect(try await audio.isManualRenderingMode)
+                try await audio.setManualRenderingMode(true)
+                try await audio.setManualRenderingMode(false)
+                #expect(try await !audio.isManualRenderingMode)
+                try await audio.setManualRenderingMode(true)
+                try await box.restartDaemon()
+                try await eventually("it is asked for again") { try await audio.isManualRenderingMode }
+            }
+        }
+
+        @Test func `A program that holds manual rendering too often is refused`() async throws {
+            try await Box.run { box in
+                var held: [PassedDescriptor] = []
+                for _ in 0..<16 {
+                    let answer = try await box.client.call(
+                        BTCallName.bus, BTCallPath.audio, BTCallName.Interface.audio, BTCallName.Audio.acquireManual,
+                        [.vardict([:])])
+                    held.append(try #require(answer.first?.descriptorValue))
+                }
+                let name = await box.error(
+                    BTCallPath.audio, BTCallName.Interface.audio, BTCallName.Audio.acquireManual, [.vardict([:])])
+                #expect(name == "org.btcall.Error.WrongState" && held.count == 16)
+            }
+        }
+
         @Test func `Invalid requests of a program are refused`() async throws {
             try await Box.run { box in
                 let error = await refusal { () throws(BridgeError) in

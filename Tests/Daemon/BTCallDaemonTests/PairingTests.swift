@@ -202,19 +202,55 @@ extension DaemonTests {
             }
         }
 
-        @Test func `During a call no window opens, and a new call suspends the search until it has ended`() async throws
+        @Test func `A window opened during a call does not search, and a headset that begins itself gets the call`()
+            async throws
         {
             try await run { scene in
                 let provider = try await scene.box.register()
-                var call = try await scene.box.startCall(provider)
-                let error = await refused { try await scene.pairing.open() }
-                #expect(error?.code == .callsActive)
-                #expect(await refused { try await scene.pairing.scan(seconds: 5) } != nil)
-                try await provider.update(call, .ended)
-                try await eventually("the call has ended") { scene.box.daemon.calls.calls.isEmpty }
+                _ = try await scene.box.startCall(provider)
+                try await scene.box.prefer(.bluetooth)
+                let btcall = try Program(scene.box.address)
+                async let output = btcall("headset", "pair", "--window", "60", "--allow", "\(Self.stranger)")
+                try await eventually("the window is open") { try await scene.pairing.state() == .open }
+                #expect(try await !scene.pairing.isSearching())
+                let error = await refused { try await scene.pairing.scan(seconds: 5) }
+                #expect(error?.code == .callsActive && error?.message.contains("--search") == true)
+                scene.box.bluez.addStranger(Self.stranger, name: "Jabra 45")
+                #expect(await scene.box.bluez.beginPairing(Self.stranger))
+                let pair = try await output
+                #expect(pair.status == 0, "\(pair.text)")
+                #expect(pair.text.contains("a call is up: btcalld does not search"))
+                #expect(scene.box.bluez.pairing.discoveries == 0 && scene.box.bluez.pairing.pairCalls.isEmpty)
+                // The board of these tests carries no link to it.
+                try await eventually("the call goes to it") {
+                    !scene.box.log.containing("opening the audio link to \(Self.stranger)").isEmpty
+                }
+                scene.box.registrations.append(provider)
+            }
+        }
+
+        @Test func `With search a window searches during a call too, and says what that costs`() async throws {
+            try await run { scene in
+                let provider = try await scene.box.register()
+                _ = try await scene.box.startCall(provider)
+                scene.box.bluez.addStranger(Self.stranger, name: "Jabra 45")
+                let btcall = try Program(scene.box.address)
+                let pair = try await btcall(
+                    "headset", "pair", "--window", "60", "--allow", "\(Self.stranger)", "--search")
+                #expect(pair.status == 0, "\(pair.text)")
+                #expect(pair.text.contains("searching during the call: it may lose audio"))
+                #expect(scene.box.bluez.pairing.pairCalls == [Self.stranger])
+                #expect(scene.audit("searching during a call too"))
+                scene.box.registrations.append(provider)
+            }
+        }
+
+        @Test func `A new call suspends the search until it has ended`() async throws {
+            try await run { scene in
+                let provider = try await scene.box.register()
                 try await scene.pairing.open(seconds: 60, allowing: ["\(Self.stranger)"])
-                try await eventually("it searches") { scene.box.bluez.isDiscovering() }
-                call = try await scene.box.startCall(provider)
+                try await eventually("it searches") { try await scene.pairing.isSearching() }
+                let call = try await scene.box.startCall(provider)
                 try await eventually("it does not search") { !scene.box.bluez.isDiscovering() }
                 #expect(try await scene.pairing.state() == .open)
                 scene.box.bluez.addStranger(Self.stranger, name: "Jabra 45")

@@ -92,6 +92,18 @@ extension DaemonTests {
                 })
         }
 
+        @Test func `features that btcalld announces to no headset are named as such where they are masked`()
+            async throws
+        {
+            try await Box.run(
+                configure: { $0.headsetEffects = [Box.first: [.maskFeatures([.voiceTag, .rejectCall])]] },
+                body: { box in
+                    let explanation = try await box.bridge.explainQuirks(of: "\(Box.first)")
+                    let summary = try #require(explanation.outcomes.first).summary
+                    #expect(summary.hasSuffix("; not announced anyway: voice_tag"), "\(summary)")
+                })
+        }
+
         @Test func `for a headset without volume control btcalld applies the volume and sends none`() async throws {
             let database = try Self.database()
             try await Box.run(

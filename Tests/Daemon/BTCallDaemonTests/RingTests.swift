@@ -195,8 +195,6 @@ extension DaemonTests {
                 body: { box in
                     try await box.prefer(.bluetooth)
                     _ = try await box.connect(Box.first)
-                    // The daemon does not announce the feature yet, so the policy gets this headset's feature directly.
-                    box.daemon.router.handle(.headsetDescribed(Box.first, category: .headset, inbandRing: true))
                     let registration = try await box.register()
                     let call = try await registration.reportIncoming(number: "1001")
                     try await eventually("it rings in the headset") { level(played(box, "headset 1")) > 500 }

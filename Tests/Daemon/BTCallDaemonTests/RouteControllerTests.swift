@@ -39,7 +39,7 @@ extension DaemonTests {
                 case .routeChanged(let old, let new, let reason):
                     course.append("\(old?.description ?? "none") -> \(new?.description ?? "none"): \(reason.rawValue)")
                 case .stateChanged: course.append("state")
-                case .devicesChanged, .activationFailed: course.append("other")
+                case .devicesChanged, .activationFailed, .refreshed: course.append("other")
                 }
             }
             router.handle(.callOutgoing(call: "c", video: false, routes: nil))

@@ -96,6 +96,38 @@ extension DaemonTests {
             }
         }
 
+        @Test func `A script keeps a call to kinds of device, by line and by option`() async throws {
+            try await Box.run { box in
+                let btcall = try Program(box.address)
+                let provider = try btcall.start("provider")
+                try await Self.said(["registered"], provider)
+                for routes in ["[]", #"["phone"]"#, #""earpiece""#, #"["earpiece","bluetooth"]"#] {
+                    try provider.write(#"{"report":"incoming","number":"1","routes":"# + routes + "}")
+                }
+                try await eventually("the last one is reported") { provider.words.last == "reported 1" }
+                let errors = provider.objects.compactMap { $0["error"] as? String }
+                let accepted = "speakerphone, wiredHeadset, earpiece, bluetooth"
+                #expect(
+                    errors == [
+                        "report: \"routes\" is empty; accepted: at least one of \(accepted)",
+                        "report: \"routes\": one of \(accepted) expected, not \"phone\"",
+                        "report: \"routes\": a list expected, not \"earpiece\"",
+                    ])
+                #expect(try await box.bridge.calls.list().map(\.routes) == [[.earpiece, .bluetooth]])
+                try provider.endInput()
+                #expect(try await provider.status() == 0)
+                let wrong = try await btcall("call", "report", "incoming", "2", "--route", "phone")
+                #expect(wrong.status == 64 && wrong.text.contains("accepted: \(accepted)"))
+                let report = try btcall.start("call", "report", "outgoing", "2", "--route", "wiredHeadset")
+                try await eventually("it is reported") {
+                    try await box.bridge.calls.list().map(\.routes) == [[.wiredHeadset]]
+                }
+                #expect(try await btcall("call", "show").text.contains("Only on   wiredHeadset\n"))
+                report.terminate()
+                #expect(try await report.status() == 0)
+            }
+        }
+
         @Test func `A script may refuse with a message, and its calls end with it`() async throws {
             try await Box.run { box in
                 let btcall = try Program(box.address)

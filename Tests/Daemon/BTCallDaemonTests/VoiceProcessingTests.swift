@@ -141,12 +141,6 @@ extension DaemonTests {
 
         // MARK: Headsets
 
-        private func headset(_ box: Box) async throws -> RawHeadset {
-            let headset = try RawHeadset(try await box.bluez.connect(Box.first))
-            try await headset.establish()
-            return headset
-        }
-
         @Test func `S1.3 AT+NREC=0 keeps the headset's own processing for the connection, and AT+NREC=1 is refused`()
             async throws
         {
@@ -156,7 +150,7 @@ extension DaemonTests {
                         box.daemon.graph.ownVoices.contains(Box.first) == wanted
                     }
                 }
-                var headset = try await headset(box)
+                var headset = try await box.establishedHeadset()
                 try await isOwn(false)
                 headset.forget()
                 headset.say("AT+NREC=0")
@@ -170,7 +164,7 @@ extension DaemonTests {
                 box.bluez.disconnect(Box.first)
                 try await isOwn(false)
                 try await eventually("it is gone") { box.daemon.headsets.description(of: Box.first) == nil }
-                headset = try await self.headset(box)
+                headset = try await box.establishedHeadset()
                 try await isOwn(false)
                 headset.close()
             }
@@ -178,7 +172,7 @@ extension DaemonTests {
 
         @Test func `S1.3 without processing AT+NREC is refused`() async throws {
             try await Box.run(configure: Self.processing(.none)) { box in
-                let headset = try await headset(box)
+                let headset = try await box.establishedHeadset()
                 headset.forget()
                 headset.say("AT+NREC=0")
                 try await headset.hear("ERROR")

@@ -123,6 +123,60 @@ extension DaemonTests {
                 })
         }
 
+        private static let unchanged = "echo \"$0: voice goes to the host already\""
+        private static let path = "/org/bluez/hci0"
+
+        @Test func `A routing that another program changes is set again, and left at the third time`() async throws {
+            let helper = try Helper(Self.success)
+            try await Box.run(
+                configure: { $0.scoRouting = .host }, environment: { $0.voiceRoutingHelper = helper.words },
+                body: { box in
+                    let routing = box.daemon.voiceRouting
+                    let line = "notice: foreign-change: hci0: another program sent voice elsewhere, set again"
+                    try await eventually("the helper ran") { !box.log.containing("goes to the host now").isEmpty }
+                    for count in 1...2 {
+                        routing.nothingCame(through: Self.path)
+                        try await eventually("it was set again") { box.log.containing(line).count == count }
+                    }
+                    routing.nothingCame(through: Self.path)
+                    let problem = try await box.problem("scoRouting.hci0")
+                    #expect(
+                        problem.what == "hci0: another program keeps changing where the controller sends voice")
+                    routing.nothingCame(through: Self.path)
+                    #expect(routing.advice(Self.path).contains("another program keeps changing where hci0 sends"))
+                    let manager = box.bridge.audioDeviceManager
+                    let note = try #require(try await manager.explain().text.last)
+                    #expect(note.hasPrefix("note: hci0: another program changed where it sends voice 3 times in 10 s"))
+                    #expect(helper.runs.count == 3)
+                    try await manager.refreshSpeakerphoneSetting()
+                    try await box.noProblem("scoRouting.hci0")
+                    #expect(helper.runs.count == 4)
+                    #expect(try await manager.explain().text.last != note)
+                })
+        }
+
+        @Test func `A silent link has the routing checked, and accuses nobody when it is unchanged`() async throws {
+            let helper = try Helper(Self.unchanged)
+            try await Box.run(
+                configure: { $0.scoRouting = .host }, environment: { $0.voiceRoutingHelper = helper.words },
+                body: { box in
+                    let already = "notice: hci0: voice goes to the host already"
+                    try await eventually("the helper ran") { box.log.containing(already).count == 1 }
+                    box.simulation.mute = [Box.first]
+                    try await box.prefer(.bluetooth)
+                    _ = try await box.connect(Box.first)
+                    let registration = try await box.register()
+                    _ = try await box.startCall(registration)
+                    try await eventually("it was checked") { box.log.containing(already).count >= 2 }
+                    for count in 3...6 {
+                        box.daemon.voiceRouting.nothingCame(through: Self.path)
+                        try await eventually("it was checked") { box.log.containing(already).count >= count }
+                    }
+                    #expect(box.log.containing("foreign-change").isEmpty)
+                    #expect(try await box.bridge.status().problems.allSatisfy { $0.id != "scoRouting.hci0" })
+                })
+        }
+
         @Test func `An open link without packets is a problem with the controller's maker and a remedy`() async throws {
             try await Box.run(
                 environment: {

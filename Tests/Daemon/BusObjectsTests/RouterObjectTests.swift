@@ -15,7 +15,7 @@ import Testing
 /// A fake of the routing decisions, as far as `Router1` knows them; records all calls.
 @ControlPlane
 private final class Router: RouteDeciding {
-    let policy = RoutingPolicy()
+    private(set) var policy = RoutingPolicy()
     let recorder = FlightRecorder(version: "test")
     let notices = Signal<RouteNotice>()
     let ringing = Signal<Ringing>()
@@ -28,6 +28,7 @@ private final class Router: RouteDeciding {
         events.append(event)
         switch event {
         case .select, .clearSelection: choiceSequence = (choiceSequence ?? 0) + 1
+        case .setPreferred, .setDefault: _ = policy.handle(event, at: ControlLoop.now)
         default: break
         }
     }
@@ -45,6 +46,7 @@ private final class Router: RouteDeciding {
         private let bus: FakeBlueZBus
         private var object: RouterObject?
         private(set) var preferences = 0
+        private(set) var replaced: [AudioDevice] = []
 
         init() throws {
             bus = try FakeBlueZBus()
@@ -52,7 +54,8 @@ private final class Router: RouteDeciding {
             client = try BusConnection(bus.address)
             object = RouterObject(
                 bus: server, router: router, interruptions: Interruptions(), describe: { [] }, codec: { _ in nil },
-                onPreference: { [weak self] in self?.preferences += 1 })
+                onPreference: { [weak self] in self?.preferences += 1 },
+                onReplaced: { [weak self] in self?.replaced.append($0) })
         }
 
         func call(_ member: String, _ arguments: [Value] = []) async throws(BusError) -> [Value] {
@@ -64,6 +67,13 @@ private final class Router: RouteDeciding {
             _ = try await client.call(
                 server.uniqueName ?? "", BTCallPath.router, "org.freedesktop.DBus.Properties", "Set",
                 [.string(BTCallName.Interface.router), .string(property), .variant(value)])
+        }
+
+        func get(_ property: String) async throws(BusError) -> Value {
+            try await client.call(
+                server.uniqueName ?? "", BTCallPath.router, "org.freedesktop.DBus.Properties", "Get",
+                [.string(BTCallName.Interface.router), .string(property)]
+            ).first?.unwrapped ?? ""
         }
 
         func stop() {
@@ -95,6 +105,30 @@ private final class Router: RouteDeciding {
                     .setDefault(.earpiece),
                 ])
             #expect(stage.preferences == 2)
+        }
+    }
+
+    @Test func `A preference set over another without a default is remembered until there is a default`() async throws {
+        try await run { stage in
+            func replaced() async throws -> String? {
+                try await stage.get("ReplacedPreference").stringValue
+            }
+            try await stage.set("Preferred", "bluetooth")
+            #expect(try await replaced() == "none")
+            try await stage.set("Preferred", "bluetooth")
+            #expect(try await replaced() == "none")
+            try await stage.set("Preferred", "earpiece")
+            #expect(try await replaced() == "bluetooth")
+            #expect(stage.replaced.last == .bluetooth)
+            try await stage.set("Default", "bluetooth")
+            #expect(try await replaced() == "none")
+            try await stage.set("Preferred", "speakerphone")
+            #expect(try await replaced() == "none")
+            try await stage.set("Default", "none")
+            try await stage.set("Preferred", "earpiece")
+            #expect(try await replaced() == "speakerphone")
+            try await stage.set("Preferred", "none")
+            #expect(try await replaced() == "none")
         }
     }
 

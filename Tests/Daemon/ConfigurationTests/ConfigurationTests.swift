@@ -156,6 +156,19 @@ import Testing
         #expect(refusal("[provider baresip]\n#enabled = no\n") == nil)
     }
 
+    @Test func `the former section of the metrics is refused and names its replacement`() throws {
+        let error = try #require(refusal("[metrics]\nport = 9464\n"))
+        #expect(error.line == 2)
+        for part in [
+            "[metrics] port: btcall-web serves the metrics, not btcalld", "delete the section, install btcall-web",
+            "http://127.0.0.1:8460/metrics", "btcall daemon metrics",
+        ] {
+            #expect("\(error)".contains(part), "\(error)")
+        }
+        // As in the example of earlier versions.
+        #expect(refusal("[metrics]\n#port = 0\n") == nil)
+    }
+
     @Test func `refuses a device without any direction`() throws {
         let error = try #require(refusal("[device earpiece]\nmixer = Headphone\n"))
         #expect(error.problem == "has neither playback nor capture")

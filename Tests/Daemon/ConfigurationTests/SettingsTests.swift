@@ -32,6 +32,31 @@ import Testing
         #expect(settings.configuration.routing == RoutingConfiguration())
     }
 
+    @Test(arguments: ["bluetooth", "bluetooth:00:00:5E:00:53:01", "none"])
+    func `A system device that is no device of the board is refused, and a warning from the file`(word: String) throws {
+        let settings = try settings()
+        let error = #expect(throws: APIError.self) { try settings.set("routing.systemDevice", word) }
+        #expect(error?.message.contains("speakerphone, wiredHeadset, earpiece") == true)
+        try settings.set("routing.systemDevice", "earpiece")
+        let contents = try ConfigurationReader.contents(ofText: "[routing]\nsystemDevice = \(word)\n", name: "f")
+        let (configuration, mistakes) = Configuration.reading(contents, file: "f")
+        #expect(mistakes.isEmpty)
+        #expect(
+            configuration.warnings.map(\.description) == [
+                "f:2: [routing] systemDevice: '\(word)' is no device of the board and stands for the first one that exists; "
+                    + "write speakerphone, wiredHeadset, earpiece"
+            ])
+    }
+
+    @Test func `A setting whose section another program replaced names that program`() throws {
+        let settings = try settings(kept: ["metrics.port": "9464"])
+        let advice = "metrics.port: btcall-web serves the metrics, not btcalld: install btcall-web"
+        #expect(settings.ignored.count == 1 && settings.ignored[0].hasPrefix(advice), "\(settings.ignored)")
+        #expect(settings.runtime.isEmpty)
+        let error = #expect(throws: APIError.self) { try settings.set("metrics.port", "9464") }
+        #expect(error?.message.hasPrefix(advice) == true)
+    }
+
     @Test func `A value set at run time overrides the file until a reset`() throws {
         let settings = try settings("[routing]\nexclude = wiredHeadset\n")
         var changes = 0

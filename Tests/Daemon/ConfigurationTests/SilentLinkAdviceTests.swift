@@ -37,4 +37,10 @@ import Testing
             advice(15, isHeard: true).hasPrefix("links through hci0 were heard before, so the cause is this headset"))
         #expect(advice(15, .host, isRouted: true).contains("as configured, so the cause is this headset"))
     }
+
+    @Test func `a setting that another program keeps changing is the cause, whatever was heard before`() {
+        let text = SilentLinkAdvice.text(
+            controller: "hci0", maker: 15, isHeard: true, setting: .host, isRouted: true, isContested: true)
+        #expect(text == "another program keeps changing where hci0 sends voice: see `btcall status`")
+    }
 }

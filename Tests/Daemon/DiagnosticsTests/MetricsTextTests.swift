@@ -52,35 +52,4 @@ import Testing
         #expect(try lost(3) == 5)
         #expect(try lost(6) == 6)
     }
-
-    @Test func `A request is parsed once complete, and an invalid one is refused with the reason`() {
-        func request(_ text: String) -> MetricsRequest? { MetricsRequest(Array(text.utf8)) }
-        let whole = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
-        for length in 0..<whole.utf8.count { #expect(MetricsRequest(Array(whole.utf8.prefix(length))) == nil) }
-        #expect(request(whole) == .metrics)
-        #expect(request("GET /metrics?x=1 HTTP/1.0\n\n") == .metrics)
-        #expect(request("GET / HTTP/1.1\r\n\r\n") == .refused(.notFound))
-        #expect(request("POST /metrics HTTP/1.1\r\n\r\n") == .refused(.methodNotAllowed))
-        for bad in ["\r\n\r\n", "GET /metrics\r\n\r\n", "GET  /metrics HTTP/1.1\r\n\r\n", "GET x HTTP/1.1\r\n\r\n"] {
-            #expect(request(bad) == .refused(.badRequest), "\(bad)")
-        }
-        let own = [
-            "127.0.0.1", "127.0.0.1:9464", "localhost", "LOCALHOST:1", "\tlocalhost ",
-            "localhost\r\nX-Host: example.org",
-        ]
-        for host in own { #expect(request("GET /metrics HTTP/1.1\r\nhOST:\(host)\r\n\r\n") == .metrics, "\(host)") }
-        let others = [
-            "example.org", "example.org:9464", "127.0.0.1.example.org", "localhost.", "localhost:", "localhost:x",
-            "localhost:1:2", "localhost:123456", "", "[::1]:9464", "127.0.0.1\r\nHost: example.org", "local host",
-        ]
-        for host in others {
-            for path in ["/metrics", "/"] {
-                let text = "GET \(path) HTTP/1.1\nAccept: x\nHost: \(host)\n\n"
-                #expect(request(text) == .refused(.misdirected), "\(host)")
-            }
-        }
-        #expect(request("GET /metrics HTTP/1.1\nHost : example.org\n\n") == .refused(.misdirected))
-        #expect(request(String(repeating: "x", count: MetricsRequest.longest)) == nil)
-        #expect(request(String(repeating: "x", count: MetricsRequest.longest + 1)) == .refused(.tooLarge))
-    }
 }

@@ -42,6 +42,8 @@ package final class MicrophoneControl {
     private var isInCall = false
     /// Whether a call sends audio, or no call exists yet.
     private var isRequested = true
+    /// A program's audio replaces the microphone.
+    private var isReplaced = false
     private static let problem = "microphone"
     private static let unprepared = "prepared"
 
@@ -106,6 +108,13 @@ package final class MicrophoneControl {
     package func setRequested(_ isRequested: Bool) {
         guard isRequested != self.isRequested else { return }
         self.isRequested = isRequested
+        follow()
+    }
+
+    /// - Parameter isReplaced: calls are sent a program's audio instead of the microphone, which stays open.
+    package func setReplaced(_ isReplaced: Bool) {
+        guard isReplaced != self.isReplaced else { return }
+        self.isReplaced = isReplaced
         follow()
     }
 
@@ -217,6 +226,15 @@ package final class MicrophoneControl {
     /// Whether a microphone that cannot be opened is a problem.
     private var isWanted: Bool { isPreparing || isAllowed && isInCall }
 
+    private var muting: Muting {
+        switch mute.muting {
+        case .everything: .everything
+        case .off, .microphone, .deniedMicrophone:
+            // A headset's link delivers its microphone, whatever is allowed.
+            !isAllowed ? .deniedMicrophone : isReplaced ? .microphone : mute.muting
+        }
+    }
+
     private func follow() {
         let isClosed = mute.isMuted && mute.mode == .restart
         if !isAllowed || !isInCall {
@@ -226,7 +244,7 @@ package final class MicrophoneControl {
             isUnmuting = graph.lacksMicrophone
         }
         wasClosed = isClosed
-        graph.engine.setMuting(mute.muting == .off && !isAllowed ? .microphone : mute.muting)
+        graph.engine.setMuting(muting)
         graph.setMicrophones(
             isOpen: isAllowed && !isClosed && isRequested, prepared: isPreparing ? preparedDevice : nil)
         if !isWanted || (!isAlwaysPrepared && isClosed) {

@@ -74,7 +74,9 @@ package final class RouteController: RouteDeciding {
             recorder.didHandle(event, at: now, policy)
             for effect in effects { perform(effect) }
             incidents?.handled(event, old: old, policy, at: now)
-            if event == .refresh { hardware?.refresh() }
+            guard event == .refresh else { continue }
+            hardware?.refresh()
+            pendingNotices.append(.refreshed)
         }
     }
 

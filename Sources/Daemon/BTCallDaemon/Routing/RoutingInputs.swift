@@ -34,6 +34,7 @@ final class RoutingInputs {
             if case .devicesChanged = notice { inputs.devicesChanged() }
         }
         audio.manual.changes.subscribe(self) { $0.configure() }
+        calls.access.manualHolds.subscribe(self) { $0.configure() }
         audio.devices.exclusionChanges.subscribe(self) { $0.configure() }
     }
 
@@ -76,7 +77,7 @@ final class RoutingInputs {
     /// Hands the routing configuration to the policy, and leaves sound cards alone while a program renders the audio.
     private func configure() {
         var routing = audio.devices.excluding(settings.configuration.routing)
-        if audio.manual.holder != nil { routing.manualRendering = true }
+        if calls.access.isManual { routing.manualRendering = true }
         if routing.manualRendering {
             calls.access.update()
             router.handle(.configure(routing))

@@ -1,6 +1,8 @@
 package import AudioPaths
+package import BTCallAPI
 package import Configuration
 package import ControlLoop
+package import DBus
 import Routing
 
 /// Decides whether calls have the audio, or something else has: an interrupting program, a sleeping board, a program that
@@ -13,6 +15,14 @@ package final class AudioAccess {
     private let audio: AudioParts
     private let router: any RouteDeciding
     private let settings: Settings
+    /// Programs that keep the devices closed without rendering the audio.
+    private let manualHolders = LeaseList<Void>()
+    private var wasManual = false
+
+    /// A program has begun or stopped to keep the devices closed.
+    package let manualHolds = Signal<Void>()
+    /// `isManual` has changed.
+    package let manualChanges = Signal<Void>()
 
     package init(
         interruptions: Interruptions, holds: InterruptionHolds, calls: CallDirectory, audio: AudioParts,
@@ -26,6 +36,7 @@ package final class AudioAccess {
         self.settings = settings
         interruptions.events.subscribe(self) { $0.handle($1) }
         interruptions.changes.subscribe(self) { $0.update() }
+        manualHolders.onReleased = { [weak self] _ in self?.manualHolds.send() }
         update()
     }
 
@@ -47,12 +58,29 @@ package final class AudioAccess {
         audio.microphone.setGivenUp(isManual || !sources.isEmpty)
         // A busy device of the calls does not concern the ringer's device.
         audio.graph.setAllowsOutputs(!isManual && sources.allSatisfy { $0 == Interruptions.deviceBusy })
+        guard isManual != wasManual else { return }
+        wasManual = isManual
+        manualChanges.send()
     }
 
-    /// Whether manual rendering keeps the devices closed; a program may render the audio then.
-    private var isManual: Bool {
-        audio.manual.holder != nil || settings.configuration.routing.manualRendering
+    // MARK: Manual rendering
+
+    /// Whether manual rendering keeps the devices closed: a program renders the audio or may do so, or the key says so.
+    package var isManual: Bool {
+        audio.manual.holder != nil || !manualHolders.holders.isEmpty || settings.configuration.routing.manualRendering
     }
+
+    /// Keeps the devices closed until the program closes the descriptor.
+    ///
+    /// - Throws: the errors of `LeaseList`.
+    package func acquireManual(of busName: String) throws(APIError) -> PassedDescriptor {
+        let descriptor = try manualHolders.add((), of: busName)
+        manualHolds.send()
+        return descriptor
+    }
+
+    /// Ends the leases without notifying anyone, when the daemon stops.
+    package func close() { manualHolders.removeAll() }
 
     // MARK: Devices in use by others
 

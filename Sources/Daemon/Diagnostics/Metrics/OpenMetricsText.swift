@@ -13,9 +13,6 @@ package struct OpenMetricsText: Sendable {
         }
     }
 
-    /// Value of the HTTP header `Content-Type`.
-    package static let contentType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
-
     private var body = ""
     private var family = ""
 

@@ -44,7 +44,7 @@ package final class Buttons {
             case .buttonPressed(let address, let button): buttons.pressed(button, at: address)
             case .buttonHeld(let address):
                 buttons.handle(buttons.recogniser.held(.callKey, at: address, now: ControlLoop.now))
-            case .appeared, .vanished, .changed, .microphoneTurned, .session, .dismissed, .freed, .unpaired: break
+            default: break
             }
         }
         music.presses.subscribe(self) { buttons, press in buttons.pressed(press.1.rawValue, at: press.0) }

@@ -34,8 +34,7 @@ package final class EventCommands {
             switch change {
             case .appeared(let address): commands.run(.headsetConnected, commands.values(of: address))
             case .vanished(let address): commands.run(.headsetLost, commands.values(of: address))
-            case .changed, .buttonPressed, .buttonHeld, .microphoneTurned, .session, .dismissed, .freed, .unpaired:
-                break
+            default: break
             }
         }
         router.notices.subscribe(self) { commands, notice in
@@ -102,7 +101,8 @@ package final class EventCommands {
             "BTCALL_CALL": description.id, "BTCALL_NUMBER": description.number ?? "",
             "BTCALL_NAME": description.name ?? "", "BTCALL_PROVIDER": description.provider,
             "BTCALL_DIRECTION": description.direction.rawValue, "BTCALL_STATE": description.state.rawValue,
-            "BTCALL_REASON": reason?.rawValue ?? "",
+            "BTCALL_STATUS": description.status.rawValue,
+            "BTCALL_ICON": description.icon, "BTCALL_REASON": reason?.rawValue ?? "",
         ]
     }
 

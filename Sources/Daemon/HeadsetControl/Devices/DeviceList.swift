@@ -23,6 +23,8 @@ package final class DeviceList {
     private let music: MusicControl
     private let expectedProfiles: ExpectedProfiles
     private let reconnector: Reconnector
+    private let foreignProfiles: ForeignProfileChanges
+    private let voiceRouting: VoiceRouting
     private let board: Board
     private let graph: AudioGraph
     private let problems: ProblemList
@@ -38,6 +40,8 @@ package final class DeviceList {
         music = parts.music
         expectedProfiles = parts.expectedProfiles
         reconnector = parts.reconnector
+        foreignProfiles = parts.foreignProfiles
+        voiceRouting = parts.voiceRouting
         self.board = board
         self.graph = graph
         self.problems = problems
@@ -50,7 +54,7 @@ package final class DeviceList {
         headsets.changes.subscribe(self) { list, change in
             switch change {
             case .appeared, .vanished, .changed, .buttonPressed, .buttonHeld: list.changes.send()
-            case .microphoneTurned, .session, .dismissed, .freed, .unpaired: break
+            default: break
             }
         }
         music.changes.subscribe(self) { list, change in
@@ -65,8 +69,8 @@ package final class DeviceList {
     /// The codec of a headset's open link.
     package func codec(of address: BluetoothAddress) -> VoiceCodec? { graph.codec(ofLink: address) }
 
-    /// Remarks of the board for an explanation of the route.
-    package var notes: [String] { board.notes }
+    /// Remarks for an explanation of the route: settings that are left to other programs.
+    package var notes: [String] { board.notes + foreignProfiles.notes + voiceRouting.notes }
 
     package var descriptions: [DeviceDescription] {
         router.policy.devices(at: ControlLoop.now).compactMap { listing in
@@ -92,6 +96,9 @@ package final class DeviceList {
             codecs: headset?.codecs ?? [],
             category: headsets.category(of: address)?.rawValue)
         description.codecReason = headset?.codecReason
+        description.isMicrophoneMuted = headset?.hasVoice == true ? headset?.isMicrophoneMuted : nil
+        description.powerSource = headset?.powerSource
+        description.isSafetyEnhanced = headset?.isSafetyEnhanced
         // The headset is connected, but of no use: say why.
         if !description.isAvailable, headset?.hasVoice != true, let notice = expectedProfiles.notice(of: address) {
             description.unavailableBecause = notice
@@ -108,7 +115,7 @@ package final class DeviceList {
         description.mediaState = headset?.media?.state.rawValue
         description.mediaCodec = headset?.media?.codec
         description.mediaVolume = headset?.media?.volume
-        description.hasInbandRing = policy.supportsInbandRing(address)
+        description.hasInbandRing = headset?.hasVoice == true && policy.supportsInbandRing(address)
         if description.speakerVolume != nil {
             description.speakerVolumeMax = headsets.speakerCeiling(of: address)
             description.microphoneVolumeMax = 15

@@ -52,8 +52,10 @@ extension HeadsetDirectory {
             \(address): does not answer, and the controller still holds its voice link: it is disconnected to free the \
             controller; switch it off and on if it does not come back
             """)
+        disconnecting.insert(address)
         changes.send(.freed(address))
         Task { @ControlPlane in
+            defer { disconnecting.remove(address) }
             do throws(DeviceCallError) {
                 try await registry.disconnect(address)
             } catch {

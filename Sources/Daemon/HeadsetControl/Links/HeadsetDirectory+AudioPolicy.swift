@@ -21,7 +21,14 @@ extension HeadsetDirectory {
         guard session.isEstablished, session.audioPolicy != nil else { return }
         let address = session.address
         routing.send(.headsetPreference(address, takesCalls: session.audioPolicy?.calls != .notAllowed))
+        describeRinging(of: session)
         changes.send(.changed(address))
+    }
+
+    /// Tells the policy whether the headset can ring in-band.
+    package func describeRinging(of session: HeadsetSession) {
+        let category = category(of: session.address) ?? .headset
+        routing.send(.headsetDescribed(session.address, category: category, inbandRing: session.canRingInband))
     }
 
     package func audioPolicy(of session: HeadsetSession) -> [String: String] {

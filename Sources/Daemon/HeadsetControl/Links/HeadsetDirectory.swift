@@ -26,6 +26,10 @@ package final class HeadsetDirectory: LinkOpening {
         case buttonHeld(BluetoothAddress)
         /// The wearer has changed the microphone volume; `old` is nil if it was unknown.
         case microphoneTurned(BluetoothAddress, old: Int?, new: Int)
+        /// The wearer has muted or unmuted the microphone at the headset.
+        case microphoneMuted(BluetoothAddress, Bool)
+        /// A message of the headset that btcalld does not interpret.
+        case vendor(BluetoothAddress, AudioGateway.VendorReport)
         /// A connection has begun, finished its set-up, or ended.
         case session(BluetoothAddress)
         /// A user or program disconnects the headset.
@@ -37,6 +41,10 @@ package final class HeadsetDirectory: LinkOpening {
     }
 
     package let changes = Signal<Change>()
+    /// bluetoothd is about to close a headset's voice profile for somebody on this machine, perhaps this daemon.
+    package let releases = Signal<BluetoothAddress>()
+    /// Headsets that this daemon is disconnecting.
+    package internal(set) var disconnecting: Set<BluetoothAddress> = []
     /// A headset has become known, or was forgotten.
     package let known = Signal<BluetoothAddress>()
     /// Events for the policy.
@@ -122,6 +130,8 @@ package final class HeadsetDirectory: LinkOpening {
         logger.info("\(address): connected")
         var ours = configuration(of: address)
         ours.profile = profile
+        // The ringer does not play for the Headset Profile: its headsets need RING, in an open link as well.
+        if profile == .headset { ours.inbandRing = false }
         let adapter = adapter(of: address)
         ours.codecMemory = codecMemories.memory(of: address, on: adapter)
         ours.lastDialed = lastDialed
@@ -149,6 +159,8 @@ package final class HeadsetDirectory: LinkOpening {
 
     package func disconnect(_ address: BluetoothAddress) async throws(APIError) {
         guard sessions[address] != nil else { throw APIError(.unavailable, "\(address) is not connected") }
+        disconnecting.insert(address)
+        defer { disconnecting.remove(address) }
         changes.send(.dismissed(address))
         do throws(DeviceCallError) {
             try await registry.disconnect(address)
@@ -163,6 +175,7 @@ package final class HeadsetDirectory: LinkOpening {
     /// Ends the session because a user of this machine disconnects the headset. Reconnection and profile repair learn of it
     /// before the connection ends.
     package func dismiss(_ address: BluetoothAddress) {
+        releases.send(address)
         changes.send(.dismissed(address))
         closeSession(address, "a user of this machine disconnected it")
     }
@@ -213,12 +226,20 @@ package final class HeadsetDirectory: LinkOpening {
             codecs: session.codecs.map(\.description), codecReason: session.codecLimit?.text("\(address)"),
             battery: battery(of: session), speakerVolume: UInt8(clamping: session.volumes.speaker ?? 0),
             microphoneVolume: UInt8(clamping: session.volumes.microphone ?? 0),
-            audioPolicy: audioPolicy(of: session), media: media)
+            audioPolicy: audioPolicy(of: session), isMicrophoneMuted: isMicrophoneMuted(session),
+            powerSource: session.reports.powerSource?.rawValue, isSafetyEnhanced: session.reports.isSafetyEnhanced,
+            media: media)
     }
 
     /// Charge from the headset's own reports; without them, bluetoothd's value (docs/inside/Interop.md A15).
     private func battery(of session: HeadsetSession) -> Int? {
         session.charge.report?.percent ?? registry.device(session.address)?.battery
+    }
+
+    /// Whether the wearer has muted the microphone, by a switch that the headset reports or by its volume.
+    package func isMicrophoneMuted(_ session: HeadsetSession) -> Bool {
+        session.reports.isMicrophoneMuted == true
+            || volumesAndBattery.mutesByVolume && session.volumes.microphone == 0
     }
 
     /// Whether only bluetoothd can know the battery of a connected headset.
@@ -357,7 +378,7 @@ package final class HeadsetDirectory: LinkOpening {
         switch event {
         case .established:
             changes.send(.session(address))
-            describeConnected(address)
+            describeConnected(session)
             volumesAndBattery.changed(session)
             changes.send(.appeared(address))
             applyAudioPolicy(of: session)
@@ -383,6 +404,8 @@ package final class HeadsetDirectory: LinkOpening {
             changes.send(.changed(address))
         case .audioPolicyChanged: applyAudioPolicy(of: session)
         case .microphoneVolume(let old, let new): changes.send(.microphoneTurned(address, old: old, new: new))
+        case .microphoneMuted(let isMuted): changes.send(.microphoneMuted(address, isMuted))
+        case .vendor(let report): changes.send(.vendor(address, report))
         case .buttonPressed(let button): changes.send(.buttonPressed(address, button))
         case .buttonHeld: changes.send(.buttonHeld(address))
         case .link(let report): routing.send(Self.event(report, address))
@@ -397,7 +420,8 @@ package final class HeadsetDirectory: LinkOpening {
         switch report {
         case .opened: .linkOpened(address)
         case .openedByHeadset: .linkOpenedByHeadset(address, mode: .hfp)
-        case .failed(.refused), .failed(.busy): .linkFailed(address, .refused)
+        case .failed(.refused): .linkFailed(address, .refused)
+        case .failed(.busy): .linkFailed(address, .busy)
         case .failed(.timedOut), .failed(.unanswered): .linkFailed(address, .timedOut)
         case .failed(.unsupportedCodec): .linkFailed(address, .unsupportedCodec)
         case .failed(.failed), .failed(.cancelled): .linkFailed(address, .failed)
@@ -407,10 +431,9 @@ package final class HeadsetDirectory: LinkOpening {
         }
     }
 
-    private func describeConnected(_ address: BluetoothAddress) {
-        guard described[address] == nil else { return }
-        described[address] = .some(registry.device(address)?.adapterPath)
-        let category = registry.device(address)?.classOfDevice.category ?? .headset
-        routing.send(.headsetDescribed(address, category: category, inbandRing: false))
+    private func describeConnected(_ session: HeadsetSession) {
+        let address = session.address
+        if described[address] == nil { described[address] = .some(registry.device(address)?.adapterPath) }
+        describeRinging(of: session)
     }
 }

@@ -178,6 +178,7 @@ extension HeadsetSession: LinkContender {
                 \(address): the audio link is up and nothing comes in\(Self.next(isLast)): \
                 \(admission.advice?(address) ?? "the headset does not send, or the controller keeps it for itself")
                 """)
+            admission.events.send(.nothingCameIn(address))
         }
     }
 

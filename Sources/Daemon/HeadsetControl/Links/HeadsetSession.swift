@@ -29,6 +29,9 @@ package final class HeadsetSession {
         case request(CallRequest, GatewayRequestID)
         /// The wearer has changed the microphone volume: old (nil: unknown) and new.
         case microphoneVolume(Int?, Int)
+        /// The wearer has muted or unmuted the microphone at the headset.
+        case microphoneMuted(Bool)
+        case vendor(AudioGateway.VendorReport)
     }
 
     package let address: BluetoothAddress
@@ -37,7 +40,8 @@ package final class HeadsetSession {
     package let adapter: BluetoothAddress?
     package let connectedAt = ControlLoop.now
     package private(set) var isEstablished = false
-    package private(set) var charge = HeadsetBattery()
+    package internal(set) var charge = HeadsetBattery()
+    package internal(set) var reports = HeadsetReports()
     package private(set) var volumes = HeadsetVolumes()
     /// Codecs of both sides, best first.
     package private(set) var codecs: [VoiceCodec] = [.cvsd]
@@ -55,6 +59,8 @@ package final class HeadsetSession {
     private var theirs: [VoiceCodec]?
     let logger: Logger
     private var timer: Timer?
+    /// As last handled.
+    var vendorSettings = AudioGateway.VendorSettings()
     /// Pauses music before the headset's link is opened.
     package weak var music: (any MakingRoom)?
 
@@ -197,6 +203,7 @@ package final class HeadsetSession {
     private func received(_ bytes: [UInt8]) {
         logger.trace("\(address) > \(PrintableText.line(bytes: bytes))")
         run(gateway.bytesReceived(bytes, at: ControlLoop.now))
+        if !isOver { followVendorSettings() }
         act(voiceLink.heard(at: ControlLoop.now))
     }
 
@@ -242,7 +249,15 @@ package final class HeadsetSession {
             let old = volumes.microphone
             volumes.microphone = value
             if old != value { onEvent?(.microphoneVolume(old, value)) }
-        case .battery(let report): charge.received(report)
+        case .battery(let report): handle(report)
+        case .powerSource(let source): reports.powerSource = source
+        case .hfIndicator(let indicator, let value): handle(indicator, value)
+        case .microphoneMuted(let isMuted):
+            muted(isMuted)
+            return
+        case .vendor(let report):
+            onEvent?(.vendor(report))
+            return
         case .codecs(let offered):
             theirs = offered
             codecs = common()
@@ -273,8 +288,7 @@ package final class HeadsetSession {
                 run(gateway.setVoiceRecognition(false))
             }
             return
-        case .hfIndicator, .audioRequested, .powerSource, .microphoneMuted, .vendor:
-            return
+        case .audioRequested: return
         }
         if isEstablished { onEvent?(.changed) }
     }

@@ -26,6 +26,8 @@ package final class LinkAdmission {
         case retried(BluetoothAddress)
         /// The set-up of a link with a codec has ended; nil: successfully.
         case ended(VoiceCodec, AudioFailure?)
+        /// A headset's link was up, and no packet came.
+        case nothingCameIn(BluetoothAddress)
         /// No link is being set up any more.
         case idle
     }

@@ -1,4 +1,5 @@
 package import BlueZ
+import BoardControl
 package import Configuration
 package import ControlLoop
 package import Diagnostics
@@ -18,6 +19,9 @@ package final class VoiceRouting {
         var isHeard = false
         /// Result of the helper.
         var outcome: Outcome?
+        var contest = ForeignChangeGuard()
+        /// The helper runs because a link was silent.
+        var isChecked = false
     }
 
     private enum Outcome { case routed, failed }
@@ -73,6 +77,7 @@ package final class VoiceRouting {
     package func follow(_ setting: VoiceRoutingSetting) {
         guard setting != self.setting else { return }
         self.setting = setting
+        for path in controllers.keys { controllers[path]?.contest.reset() }
         for (path, controller) in controllers.sorted(by: { $0.key < $1.key }) {
             if setting == .host { route(path) } else { problems.end(Self.problem(controller.name)) }
         }
@@ -83,6 +88,45 @@ package final class VoiceRouting {
         if let path { controllers[path]?.isHeard = true }
     }
 
+    /// A headset's link through this adapter was up and nothing came in: another program may have changed the routing.
+    package func nothingCame(through path: String?) {
+        guard let path, let controller = controllers[path], setting == .host, controller.outcome == .routed else {
+            return
+        }
+        switch controllers[path]?.contest.changed(at: ControlLoop.now) {
+        case .reassert:
+            controllers[path]?.isChecked = true
+            route(path)
+        case .yield:
+            logger.warning(
+                "foreign-change: \(controller.name): voice does not reach the host, left to the other program")
+            problems.begin(
+                Self.problem(controller.name),
+                what: "\(controller.name): another program keeps changing where the controller sends voice",
+                remedy: "stop it (a script with `hcitool cmd` or `brcm_patchram_plus --scopcm`, or another hands-free"
+                    + " program); set again when the adapter is switched off and on, or by Router1.Refresh")
+        case .ignore, nil: break
+        }
+    }
+
+    /// Sets the routing again, even where it was left to another program.
+    package func refresh() {
+        for path in controllers.keys.sorted() where controllers[path]?.contest.hasYielded == true {
+            controllers[path]?.contest.reset()
+            if setting == .host { route(path) }
+        }
+    }
+
+    /// Remarks for `btcall why`.
+    package var notes: [String] {
+        guard setting == .host else { return [] }
+        return controllers.values.filter(\.contest.hasYielded).map(\.name).sorted().map { name in
+            "\(name): another program changed where it sends voice \(ForeignChangeGuard.limit) times in"
+                + " \(ForeignChangeGuard.window.components.seconds) s, left until the adapter is switched off and on"
+                + " or Refresh"
+        }
+    }
+
     /// Explains why a link through this adapter may be up without incoming audio, and what to do.
     package func advice(_ path: String?) -> String {
         guard let controller = path.flatMap({ controllers[$0] }) else {
@@ -90,7 +134,7 @@ package final class VoiceRouting {
         }
         return SilentLinkAdvice.text(
             controller: controller.name, maker: controller.maker, isHeard: controller.isHeard, setting: setting,
-            isRouted: controller.outcome == .routed)
+            isRouted: controller.outcome == .routed, isContested: setting == .host && controller.contest.hasYielded)
     }
 
     // MARK: The helper
@@ -127,8 +171,7 @@ package final class VoiceRouting {
         let line = Self.lastLine(report.output)
         if report.status == 0 {
             logger.notice("\(line ?? "\(name): voice goes to the host")")
-            controllers[path]?.outcome = .routed
-            problems.end(Self.problem(name))
+            succeeded(path, wasChanged: line?.hasSuffix("already") != true)
             return
         }
         let what = report.wasKilled ? "it did not end within \(Self.helperLimit)" : line ?? "status \(report.status)"
@@ -138,10 +181,26 @@ package final class VoiceRouting {
                 ? "`btcall config bluetooth.scoRouting leave`" : "tried again when the adapter is switched off and on")
     }
 
+    /// - Parameter wasChanged: whether the controller had sent voice elsewhere.
+    private func succeeded(_ path: String, wasChanged: Bool) {
+        guard var controller = controllers[path] else { return }
+        if controller.isChecked, wasChanged {
+            logger.notice("foreign-change: \(controller.name): another program sent voice elsewhere, set again")
+        } else if controller.isChecked, !controller.contest.hasYielded {
+            // The silence has another cause.
+            controller.contest.reset()
+        }
+        controller.isChecked = false
+        controller.outcome = .routed
+        controllers[path] = controller
+        if !controller.contest.hasYielded { problems.end(Self.problem(controller.name)) }
+    }
+
     private func failed(_ path: String, _ what: String, _ remedy: String) {
         // The adapter is gone or off, or the setting has changed meanwhile.
         guard let name = controllers[path]?.name, running[path] == false, setting == .host else { return }
         controllers[path]?.outcome = .failed
+        controllers[path]?.isChecked = false
         problems.begin(Self.problem(name), what: what, remedy: remedy)
     }
 

@@ -25,6 +25,8 @@ package final class PairingControl {
 
     package enum Event {
         case stateChanged
+        /// A search has begun or ended.
+        case searchingChanged
         case found(Found)
         case finished(PairingWindow.Result)
     }
@@ -32,6 +34,7 @@ package final class PairingControl {
     package let events = Signal<Event>()
     package let registry: DeviceRegistry
     private let calls: CallDirectory
+    private let admission: LinkAdmission
     package let logger: Logger
     private let agent: PairingAgent
     private let light: PairingLight
@@ -50,12 +53,15 @@ package final class PairingControl {
     private var isFollowing = false
     private var isOpening = false
     private var reportedState = PairingState.closed
+    private var reportedSearching = false
 
     package init(
-        bus: BusConnection, registry: DeviceRegistry, calls: CallDirectory, light: PairingLight, logger: Logger
+        bus: BusConnection, registry: DeviceRegistry, calls: CallDirectory, admission: LinkAdmission,
+        light: PairingLight, logger: Logger
     ) {
         self.registry = registry
         self.calls = calls
+        self.admission = admission
         self.light = light
         self.logger = logger
         agent = PairingAgent(bus: bus, logger: logger)
@@ -68,11 +74,14 @@ package final class PairingControl {
             if event == .serviceVanished { pairing.serviceVanished() }
         }
         calls.changes.subscribe(self) { pairing, _ in pairing.follow() }
+        admission.events.subscribe(self) { pairing, _ in pairing.follow() }
     }
 
     // MARK: Requests
 
     package var state: PairingState { window.state }
+
+    package var isSearching: Bool { window.isDiscovering }
 
     /// Time left in s until the open window closes; 0 without a window.
     package var secondsLeft: Int {
@@ -92,11 +101,11 @@ package final class PairingControl {
     ///
     /// - Parameters:
     ///   - allow: addresses and patterns of names; empty: any audio device.
+    ///   - searchesInCall: whether to search and page during a call too.
     ///   - who: for the log.
-    /// - Throws: `invalidArgument`, `wrongState` while a window is open, `callsActive`, `unavailable` without bluetoothd or
-    ///   adapter.
+    /// - Throws: `invalidArgument`, `wrongState` while a window is open, `unavailable` without bluetoothd or adapter.
     package func open(
-        seconds: Int, allow: [String], pin: String? = nil, by who: String
+        seconds: Int, allow: [String], pin: String? = nil, searchesInCall: Bool = false, by who: String
     ) async throws(APIError) {
         try check(seconds)
         let rules = try Self.rules(allow, pin)
@@ -132,7 +141,9 @@ package final class PairingControl {
         adapterPath = adapter.path
         reported = [:]
         look()
-        perform(window.open(for: .seconds(seconds), rules, by: who, at: ControlLoop.now))
+        perform(
+            window.open(
+                for: .seconds(seconds), rules, searchesInCall: searchesInCall, by: who, at: ControlLoop.now))
     }
 
     /// - Throws: `wrongState` without a window.
@@ -145,10 +156,16 @@ package final class PairingControl {
 
     /// Searches for devices and reports them.
     ///
-    /// - Throws: as `open`.
+    /// - Throws: as `open`; `callsActive` during a call.
     package func scan(seconds: Int, by who: String) throws(APIError) {
         try check(seconds)
         let adapter = try radio()
+        guard calls.calls.isEmpty else {
+            throw APIError(
+                .callsActive,
+                "searching for devices would disturb the call: end it first (`btcall hangup`), or pair a headset that "
+                    + "begins itself (`btcall headset pair`, with --search to search during the call too)")
+        }
         if window.state == .closed { adapterPath = adapter.path }
         reported = [:]
         look()
@@ -169,10 +186,6 @@ package final class PairingControl {
         guard let adapter = registry.adapters.first(where: \.powered) else {
             throw APIError(
                 .unavailable, "no Bluetooth adapter is on: plug one in, or switch it on (`bluetoothctl power on`)")
-        }
-        guard calls.calls.isEmpty else {
-            throw APIError(
-                .callsActive, "searching for devices would disturb the call: end it first (`btcall hangup`)")
         }
         return adapter
     }
@@ -224,7 +237,10 @@ package final class PairingControl {
         }
         let known = registry.devices.filter { $0.adapterPath == adapterPath && !$0.blocked }
         if window.isSearching { known.forEach(report) }
-        perform(window.update(known.map(Self.fact), hasCall: !calls.calls.isEmpty, at: ControlLoop.now))
+        perform(
+            window.update(
+                known.map(Self.fact), hasCall: !calls.calls.isEmpty, isSettingUp: admission.isSettingUp,
+                at: ControlLoop.now))
     }
 
     private static func fact(_ device: DeviceRegistry.Device) -> PairingWindow.Device {
@@ -235,7 +251,8 @@ package final class PairingControl {
                 device.classOfDevice.bits == 0 && device.uuids.isEmpty ? nil : false
             }
         return .init(
-            device.address, name: device.announcedName, rssi: device.rssi, isAudio: isAudio, isPaired: device.paired)
+            device.address, name: device.announcedName, rssi: device.rssi, isAudio: isAudio, isPaired: device.paired,
+            isConnected: device.connected)
     }
 
     private static func profiles(_ device: DeviceRegistry.Device) -> [String] {
@@ -285,6 +302,10 @@ package final class PairingControl {
             case .close: giveBack()
             case .finished(let result): events.send(.finished(result))
             }
+        }
+        if window.isDiscovering != reportedSearching {
+            reportedSearching = window.isDiscovering
+            events.send(.searchingChanged)
         }
         guard window.state != reportedState else { return }
         reportedState = window.state

@@ -33,7 +33,7 @@ package final class Reconnector {
     private let writer: StateWriter
     private let ends: (any RadioLinkEnds)?
     private let logger: Logger
-    private var manager: ReconnectManager
+    private(set) var manager: ReconnectManager
     private var timer: Timer?
     private var isFollowing = false
     private var isStopped = false
@@ -74,7 +74,7 @@ package final class Reconnector {
         case .dismissed(let address): dismissed(address)
         case .freed(let address): freed(address)
         case .unpaired(let address): forget(address)
-        case .appeared, .vanished, .changed, .buttonPressed, .buttonHeld, .microphoneTurned, .session: follow()
+        default: follow()
         }
     }
 

@@ -14,6 +14,11 @@ package struct HeadsetBattery: Hashable, Sendable {
         report = new
     }
 
+    /// Forgets a report of this source, which the headset has withdrawn.
+    package mutating func forget(_ source: BatteryReport.Source) {
+        if report?.source == source { report = nil }
+    }
+
     /// Whether two reports differ by no more than one level of the coarser one.
     private static func agree(_ coarse: BatteryReport, _ fine: BatteryReport) -> Bool {
         (coarse.percent - fine.percent).magnitude <= 100 / max(coarse.levels - 1, 1)

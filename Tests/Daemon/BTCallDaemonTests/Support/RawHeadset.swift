@@ -1,3 +1,5 @@
+import BTCallSimulator
+import BluetoothTypes
 import CBTCall
 import ControlLoop
 import Glibc
@@ -80,5 +82,20 @@ final class RawHeadset {
                 line.append(byte)
             }
         }
+    }
+}
+
+extension Box {
+    func rawHeadset(
+        _ address: BluetoothAddress = Box.first, isReading: Bool = true
+    ) async throws -> RawHeadset {
+        try RawHeadset(try await bluez.connect(address), isReading: isReading)
+    }
+
+    /// A headset with a service level connection.
+    func establishedHeadset() async throws -> RawHeadset {
+        let headset = try await rawHeadset()
+        try await headset.establish()
+        return headset
     }
 }

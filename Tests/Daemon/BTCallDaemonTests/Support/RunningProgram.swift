@@ -36,6 +36,16 @@ final class RunningProgram {
         try? FileManager.default.removeItem(at: folder)  // A folder in the temporary directory may stay.
     }
 
+    /// The number of the process.
+    var identifier: pid_t { process.processIdentifier }
+
+    /// Its resident memory that no file has, in bytes.
+    func anonymousMemory() throws -> Int {
+        let lines = try String(contentsOfFile: "/proc/\(identifier)/status", encoding: .utf8).split(separator: "\n")
+        let line = try #require(lines.first { $0.hasPrefix("RssAnon:") })
+        return try #require(Int(line.filter(\.isNumber))) * 1024
+    }
+
     /// Without the file nothing was printed yet.
     var output: String { (try? String(contentsOf: folder.appending(path: "out"), encoding: .utf8)) ?? "" }
     var errors: String { (try? String(contentsOf: folder.appending(path: "errors"), encoding: .utf8)) ?? "" }

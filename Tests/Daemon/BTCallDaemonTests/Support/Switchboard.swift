@@ -20,8 +20,13 @@ final class Switchboard: CallOwner {
         options = ProviderOptions(name: name, capabilities: capabilities)
     }
 
-    func start(_ call: String, _ number: String) async throws(APIError) { dialled.append(number) }
-    func answer(_ call: String) async throws(APIError) {}
+    func start(
+        _ call: String, _ number: String, _ media: MediaState, for account: AccountDescription
+    ) async throws(APIError) {
+        dialled.append(number)
+    }
+
+    func answer(_ call: String, _ media: MediaState, for account: AccountDescription) async throws(APIError) {}
     func end(_ call: String, reason: String) async throws(APIError) {}
     func setHeld(_ call: String, _ held: Bool) async throws(APIError) {}
     func sendDTMF(_ call: String, _ tones: String) async throws(APIError) {}
