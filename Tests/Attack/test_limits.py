@@ -93,6 +93,7 @@ class Limits(Attack):
             "log": (NAME, ROOT, "org.btcall.Manager1", "SubscribeLog"),
             "session": (NAME, SESSION, "org.btcall.Session1", "Activate", "a{sv}", ({},)),
             "selection": (NAME, ROUTER, "org.btcall.Router1", "AcquireSelection", "sa{sv}", ("earpiece", {})),
+            "manual": (NAME, AUDIO, "org.btcall.Audio1", "AcquireManual", "a{sv}", ({},)),
             "injection": (NAME, AUDIO, "org.btcall.Audio1", "OpenInjection", "a{sv}", ({},)),
             "playback": (NAME, AUDIO, "org.btcall.Audio1", "OpenPlayback", "a{sv}", ({"to": ("s", "page")},)),
             "resolver": (NAME, CALLS, "org.btcall.Calls1", "RegisterContactResolver", "o"),

@@ -1,82 +1,13 @@
-"""Sockets of this machine's network: readers of the daemon's metrics, and programs that pretend to be baresip for btcall-baresip."""
+"""Sockets of this machine's network: programs that pretend to be baresip for btcall-baresip."""
 import select
 import socket
 import time
 
-from bus import NAME, ROOT, Refused
 from judge import Attack
-from test_state import set_value
-from users import MEMBER, STRANGER, Process
-from world import CONFIGURATION, Box, Follower, wrong_lines
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+from world import Box, Follower, wrong_lines
 
 
 class Network(Attack):
-    def test_clients_that_are_slow_do_not_keep_others_from_the_metrics(self):
-        port = free_port()
-        box = Box(CONFIGURATION + "[metrics]\nport = %d\n" % port)
-        self.addCleanup(box.end)
-
-        def occupy(_):
-            """As many connections as allowed, each reopened as soon as it is closed."""
-            slow = []
-            while True:
-                while len(slow) < 40:
-                    try:
-                        slow.append(socket.create_connection(("127.0.0.1", port), 1))
-                        if len(slow) % 2:
-                            slow[-1].sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
-                    except OSError:
-                        break
-                closed = select.select(slow, [], [], 0.01)[0]
-                slow = [client for client in slow if client not in closed]
-        work = Process(occupy, STRANGER)
-        self.addCleanup(work.end)
-        time.sleep(0.5)
-        begin, text = time.monotonic(), b""
-        while b"# EOF" not in text and time.monotonic() - begin < 10:
-            with socket.create_connection(("127.0.0.1", port), 2) as client:
-                client.settimeout(5)
-                try:
-                    client.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % port)
-                    while data := client.recv(65536):
-                        text += data
-                except OSError:
-                    time.sleep(0.2)
-        self.assertIn(b"# EOF", text, "nobody else gets the metrics")
-        self.assertLess(time.monotonic() - begin, 5, "the metrics came after so many seconds")
-        work.end()
-        self.assertTrue(box.pings())
-        self.assertEqual(box.daemon.end(10), 0)
-
-    def test_requests_for_metrics_at_random_hurt_nobody(self):
-        port, draw = free_port(), self.random
-        requests = [b"GET " + b"/" * 70000, b"\r\n" * 5000, b"GET /metrics HTTP/1.1\r\n" + b"a: b\r\n" * 3000,
-                    b"POST /metrics HTTP/9\r\n\r\n"]
-        with self.watched() as there:
-            client = there.client(MEMBER)
-            try:
-                set_value(client, "metrics.port", str(port))
-            except Refused:
-                self.skipTest("the port is set by the configuration file only")
-            end = time.monotonic() + self.seconds(1)
-            while time.monotonic() < end:
-                try:
-                    with socket.create_connection(("127.0.0.1", port), 2) as connection:
-                        connection.settimeout(2)
-                        connection.sendall(draw.choice(requests + [draw.randbytes(draw.randrange(9000))]))
-                        if draw.random() < 0.5:
-                            connection.recv(4096)
-                except OSError:
-                    time.sleep(0.005)
-            client.call(NAME, ROOT, "org.btcall.Manager1", "ResetSetting", "s", ("metrics.port",))
-            client.close()
-
     def test_a_baresip_that_says_anything_hurts_nobody(self):
         draw, listener = self.random, socket.socket()
         listener.bind(("127.0.0.1", 0))

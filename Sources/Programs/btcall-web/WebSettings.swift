@@ -1,0 +1,214 @@
+import BTCall
+
+/// Settings of `btcall-web` from its configuration file and its command line.
+struct WebSettings: Equatable, Sendable {
+    /// A key of the file, with its section.
+    enum Key: String, Sendable, CaseIterable {
+        case listen = "web.listen"
+        case socket = "web.socket"
+        case hosts = "web.hosts"
+        case origins = "web.origins"
+        case files = "web.files"
+        case pages = "web.pages"
+        case secret = "tokens.secret"
+        case publicKeys = "tokens.publicKeys"
+        case pushSecret = "tokens.pushSecret"
+        case audience = "tokens.audience"
+        case connections = "limits.connections"
+        case perPeer = "limits.perPeer"
+        case streams = "limits.streams"
+        case requestsPerSecond = "limits.requestsPerSecond"
+        case logLevel = "log.level"
+
+        var accepted: String {
+            switch self {
+            case .listen: ListenAddress.accepted
+            case .socket: "the absolute path of a Unix socket, or none"
+            case .hosts: "names separated by commas"
+            case .origins: "origins as https://kiosk.example.org, separated by commas"
+            case .files, .pages, .publicKeys: "the absolute path of a folder"
+            case .secret, .pushSecret: "the absolute path of a file"
+            case .audience: "1 to 64 printable characters"
+            case .connections, .perPeer, .streams: "1 to 10000"
+            case .requestsPerSecond: "1 to 1000"
+            case .logLevel: "one of " + LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
+            }
+        }
+    }
+
+    /// The least severe messages that are logged.
+    enum LogLevel: String, Sendable, CaseIterable {
+        case trace, debug, info, notice, warning, error
+    }
+
+    /// nil: no listener on TCP.
+    var listen: ListenAddress? = .standard
+    /// nil: no Unix socket.
+    var socket: String? = "/run/btcall/web.sock"
+    /// In lower case.
+    var hosts: [String] = []
+    var origins: [String] = []
+    var files = "/usr/share/btcall/web"
+    var pages: String?
+    var secret = "/etc/btcall/web.secret"
+    var publicKeys = "/etc/btcall/web.keys"
+    var pushSecret = "/etc/btcall/push.secret"
+    var audience = "btcall"
+    var limits = WebLimits()
+    var logLevel = LogLevel.info
+    /// The bus of btcalld; not from the file.
+    var bus = BridgeBus.system
+    /// The program `btcall`; not from the file.
+    var tool = "btcall"
+    /// Where the doctor is asked; not from the file.
+    var doctor = DoctorSocket.standard
+
+    /// Maximum size of the configuration file in bytes.
+    static let mostBytes = 64 * 1024
+
+    /// - Throws: for a value that the key does not accept.
+    mutating func set(_ key: Key, _ value: String) throws(WebSettingsError) {
+        let refused = WebSettingsError("\(key.rawValue): '\(value)' is not accepted; it is \(key.accepted)")
+        func path() throws(WebSettingsError) -> String {
+            guard value.hasPrefix("/"), value.utf8.count < 1024 else { throw refused }
+            return value
+        }
+        func number(_ most: Int) throws(WebSettingsError) -> Int {
+            guard let number = Int(value), (1...most).contains(number) else { throw refused }
+            return number
+        }
+        switch key {
+        case .listen:
+            guard value != "none" else {
+                listen = nil
+                return
+            }
+            guard let address = ListenAddress(value) else { throw refused }
+            listen = address
+        case .socket:
+            guard value != "none" else {
+                socket = nil
+                return
+            }
+            guard value.utf8.count < 108 else { throw refused }
+            socket = try path()
+        case .hosts: hosts = Self.list(value).map { $0.lowercased() }
+        case .origins:
+            let list = Self.list(value)
+            guard list.allSatisfy(Self.isOrigin) else { throw refused }
+            origins = list
+        case .files: files = try path()
+        case .pages: pages = try path()
+        case .secret: secret = try path()
+        case .publicKeys: publicKeys = try path()
+        case .pushSecret: pushSecret = try path()
+        case .audience:
+            guard (1...64).contains(value.utf8.count) else { throw refused }
+            audience = value
+        case .connections: limits.connections = try number(10_000)
+        case .perPeer: limits.perPeer = try number(10_000)
+        case .streams: limits.streams = try number(10_000)
+        case .requestsPerSecond: limits.requestsPerSecond = try number(1000)
+        case .logLevel:
+            guard let level = LogLevel(rawValue: value) else { throw refused }
+            logLevel = level
+        }
+    }
+
+    private static func list(_ text: String) -> [String] {
+        text.split(separator: ",").map { String($0.filter { $0 != " " && $0 != "\t" }) }.filter { !$0.isEmpty }
+    }
+
+    private static func isOrigin(_ text: String) -> Bool {
+        ["http://", "https://"].contains { scheme in
+            text.hasPrefix(scheme) && text.count > scheme.count && !text.dropFirst(scheme.count).contains("/")
+        }
+    }
+
+    /// Whether a request's `Host` is a name of this machine: an address, `localhost`, or one of ``hosts``.
+    func isOwn(host: String) -> Bool {
+        let name = Self.name(ofHost: host.lowercased())
+        return name == "localhost" || ListenAddress.isAddress(name) || hosts.contains(name)
+    }
+
+    /// Without the port and without brackets.
+    private static func name(ofHost host: String) -> String {
+        if host.hasPrefix("["), let end = host.firstIndex(of: "]") {
+            return String(host[host.index(after: host.startIndex)..<end])
+        }
+        return String(host.prefix { $0 != ":" })
+    }
+}
+
+/// Error in a configuration file or a command line, and what is accepted.
+struct WebSettingsError: Error, Hashable, Sendable, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+// MARK: The file
+
+extension WebSettings {
+    /// Reads a configuration file: sections in brackets, lines `key = value`, and comments that begin with # or ;.
+    ///
+    /// - Parameters:
+    ///   - bytes: UTF-8.
+    ///   - file: its name, for messages.
+    /// - Throws: for the first invalid line, and for a repeated key.
+    mutating func read(_ bytes: [UInt8], file: String) throws(WebSettingsError) {
+        var section = ""
+        var lines: [Key: Int] = [:]
+        for (index, line) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
+            do throws(WebSettingsError) {
+                try read(Self.trimmed(line), at: index + 1, &section, &lines)
+            } catch {
+                throw WebSettingsError("\(file):\(index + 1): \(error)")
+            }
+        }
+    }
+
+    private mutating func read(
+        _ line: ArraySlice<UInt8>, at number: Int, _ section: inout String, _ lines: inout [Key: Int]
+    ) throws(WebSettingsError) {
+        guard let first = line.first, first != UInt8(ascii: "#"), first != UInt8(ascii: ";") else { return }
+        guard let text = String(validating: line, as: UTF8.self), !line.contains(0) else {
+            throw WebSettingsError("the line is not UTF-8; accepted: key = value")
+        }
+        if first == UInt8(ascii: "[") {
+            section = String(text.dropFirst().prefix { $0 != "]" })
+            guard Self.sections.contains(section), text == "[\(section)]" else {
+                throw WebSettingsError("\(text) is no section; accepted: \(Self.sections.joined(separator: ", "))")
+            }
+            return
+        }
+        guard let equals = line.firstIndex(of: UInt8(ascii: "=")) else {
+            throw WebSettingsError("'\(text)' is no entry; accepted: key = value")
+        }
+        let name = String(decoding: Self.trimmed(line[..<equals]), as: UTF8.self)
+        guard let key = Key(rawValue: "\(section).\(name)") else {
+            throw WebSettingsError("[\(section)] \(name): there is no such key; accepted: \(Self.keys)")
+        }
+        if let earlier = lines[key] {
+            throw WebSettingsError("\(name) is given a second time; keep one of this and line \(earlier)")
+        }
+        lines[key] = number
+        try set(key, String(decoding: Self.trimmed(line[(equals + 1)...]), as: UTF8.self))
+    }
+
+    private static let sections = ["web", "tokens", "limits", "log"]
+    private static var keys: String {
+        Key.allCases.map { key in
+            let parts = key.rawValue.split(separator: ".")
+            return "[\(parts[0])] \(parts[1])"
+        }.joined(separator: ", ")
+    }
+
+    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let isSpace: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
+        let rest = bytes.drop(while: isSpace)
+        return rest[..<(rest.lastIndex { !isSpace($0) }.map { $0 + 1 } ?? rest.startIndex)]
+    }
+}
