@@ -104,13 +104,15 @@ struct VerbGroup {
         VerbGroup(
             "Scripts",
             [
-                MonitorCommand.self, ProviderCommand.self, CallCommand.self, WatchCommand.self, InterruptCommand.self,
-                SessionCommand.self, PauseMusicCommand.self, CompletionsCommand.self, ManualCommand.self,
-            ], rare: ["watch", "interrupt", "session", "pause-music", "completions", "manual"]),
+                MonitorCommand.self, ProviderCommand.self, CallCommand.self, NotifyIncomingCommand.self,
+                WatchCommand.self, InterruptCommand.self, SessionCommand.self, PauseMusicCommand.self,
+                CompletionsCommand.self, ManualCommand.self,
+            ], rare: ["notify-incoming", "watch", "interrupt", "session", "pause-music", "completions", "manual"]),
         VerbGroup(
             "System",
             [
                 ConfigCommand.self, SetupCommand.self, DoctorCommand.self, TestCallCommand.self, DaemonCommand.self,
+                WebCommand.self,
             ]),
     ]
 }

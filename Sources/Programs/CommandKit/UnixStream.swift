@@ -1,5 +1,5 @@
 package import ControlLoop
-package import Glibc
+import Glibc
 
 /// Unix stream sockets. A path that begins with `@` is an abstract name: it is not a file, and disappears with its socket.
 package enum UnixStream {
@@ -27,31 +27,6 @@ package enum UnixStream {
         }
     }
 
-    /// The process at the other end of a connected socket: the one that connected, or listens.
-    package struct Peer: Equatable {
-        package var user: uid_t
-        /// Groups of the process, including supplementary ones (from Linux 4.13 on).
-        package var groups: Set<gid_t>
-
-        package init(user: uid_t, groups: Set<gid_t>) {
-            self.user = user
-            self.groups = groups
-        }
-    }
-
-    /// Returns nil when the system does not report it.
-    package static func peer(of descriptor: Int32) -> Peer? {
-        // Layout of struct ucred, which is not imported: process, user, group.
-        var credentials: [UInt32] = [0, 0, 0]
-        var length = socklen_t(MemoryLayout<UInt32>.size * credentials.count)
-        guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else { return nil }
-        var groups = [gid_t](repeating: credentials[2], count: mostGroups)
-        length = socklen_t(MemoryLayout<gid_t>.size * groups.count)
-        let isKnown = getsockopt(descriptor, SOL_SOCKET, SO_PEERGROUPS, &groups, &length) == 0
-        let count = isKnown ? Int(length) / MemoryLayout<gid_t>.size : 0
-        return Peer(user: credentials[1], groups: Set(groups.prefix(count) + [credentials[2]]))
-    }
-
     /// The abstract names in use with this prefix, in order. Anybody may have taken one.
     package static func names(withPrefix prefix: String) -> [String] {
         let start = Array(" \(prefix)".utf8)
@@ -63,8 +38,6 @@ package enum UnixStream {
         return Set(names).sorted()
     }
 
-    /// NGROUPS_MAX of the kernel.
-    private static let mostGroups = 65536
     /// Far more than the descriptors of all users take in the kernel's list, about 100 bytes each.
     private static let longestList = 256 << 20
 

@@ -81,8 +81,8 @@ import Testing
     }
 
     @Test func `the same user is trusted, and root also trusts users who may report calls`() {
-        let member = UnixStream.Peer(user: 1000, groups: [1000, 50])
-        let other = UnixStream.Peer(user: 65534, groups: [65534])
+        let member = SocketPeer(user: 1000, groups: [1000, 50])
+        let other = SocketPeer(user: 65534, groups: [65534])
         #expect(CallControl.isTrusted(member, by: 1000, group: nil))
         #expect(CallControl.isTrusted(member, by: 0, group: 50))
         #expect(!CallControl.isTrusted(member, by: 0, group: nil))

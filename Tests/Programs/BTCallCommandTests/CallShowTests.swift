@@ -95,12 +95,16 @@ import Testing
                 {
                   "call": "7ba7b810-9dad-11d1-80b4-00c04fd430c8",
                   "state": "active",
+                  "callStatus": "inCall",
                   "direction": "outgoing",
                   "number": null,
                   "name": "Alice",
                   "provider": "phone",
                   "index": 2,
                   "startedAt": "2023-11-14T22:13:20.123Z",
+                  "accountId": null,
+                  "userId": null,
+                  "icon": null,
                   "route": "bluetooth:AA:BB:CC:DD:EE:0F",
                   "mode": "hfp",
                   "reason": "newDeviceAvailable",
@@ -141,7 +145,13 @@ import Testing
                     "xruns": 4
                   },
                   "audioProblem": null,
-                  "recording": false
+                  "recording": false,
+                  "allowedRoutes": [
+                    "speakerphone",
+                    "wiredHeadset",
+                    "earpiece",
+                    "bluetooth"
+                  ]
                 }
 
                 """)
@@ -152,9 +162,10 @@ import Testing
         let object = try await CommandRun.btcall("call", "show", "--json", bus: bus).object
         #expect(
             object.keys.sorted() == [
-                "audioProblem", "call", "direction", "index", "link", "mode", "name", "number", "provider", "quality",
-                "reason",
-                "recording", "route", "ssrcs", "startedAt", "state", "totalQuality",
+                "accountId", "allowedRoutes", "audioProblem", "call", "callStatus", "direction", "icon", "index",
+                "link",
+                "mode", "name", "number", "provider", "quality", "reason", "recording", "route", "ssrcs", "startedAt",
+                "state", "totalQuality", "userId",
             ])
         for key in ["audioProblem", "link", "quality", "totalQuality"] {
             #expect("\(object[key] ?? 0)" == "<null>", "\(key)")

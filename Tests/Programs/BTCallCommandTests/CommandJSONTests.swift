@@ -1,5 +1,6 @@
 import BTCall
 import BTCallAPI
+import BTCallJSON
 import BluetoothTypes
 import CommandKit
 import CommandTestSupport
@@ -90,13 +91,14 @@ import Testing
         ("headset trust", [address], nil), ("headset forget", [address], nil), ("headset forget-codec", [address], nil),
         ("headset scan", ["--seconds", "1"], nil), ("dial", ["110"], nil), ("dtmf", ["1", call], nil),
         ("hold", [call], nil), ("resume", [call], nil), ("answer", [call], nil), ("swap", [], nil), ("merge", [], nil),
-        ("hangup", [call], nil), ("daemon logout", [], nil), ("daemon deactivate", [], nil),
+        ("hangup", [call], nil), ("hangup", ["--all"], "[CallState]"),
+        ("daemon logout", [], nil), ("daemon deactivate", [], nil),
     ]
 
     /// Verbs that need more than this daemon: bluetoothd, audio, a program that owns the call. Their own tests compare them.
     private static let notRun: Set = [
         "headset connect", "headset disconnect", "headset pair", "call update", "doctor", "play", "record", "test-call",
-        "watch",
+        "watch", "web token", "notify-incoming",
     ]
 
     @Test func `Every verb prints the object on the page`() async throws {
@@ -137,7 +139,10 @@ import Testing
             "daemon incident", "monitor", "call report", "provider", "interrupt", "session activate",
         ]
         for other in others { #expect(page.text.contains("`\(other)`"), "\(other)") }
-        let verbs = HelpTests.verbs.filter { $0.type is any BridgeCommand.Type || $0.type == DoctorCommand.self }
+        let verbs = HelpTests.verbs.filter {
+            $0.type is any BridgeCommand.Type || $0.type == DoctorCommand.self || $0.type == WebTokenCommand.self
+                || $0.type == NotifyIncomingCommand.self
+        }
         #expect(verbs.count > 40)
         let names = Set(verbs.map { $0.words.joined(separator: " ") })
         #expect(names == Set(page.verbs.keys).union(others))
@@ -175,10 +180,13 @@ import Testing
             .daemonAppeared, .daemonVanished, .speakingWhileMuted,
             .routeChanged(old: .none, new: .earpiece, reason: "callStarted"), .activationFailed(device: .bluetooth),
             .callAdded(call), .incomingCall(call), .callStateChanged(call.id, .active, reason: nil),
+            .callStatusChanged(call.id, .mediaPending, reason: nil),
             .callRemoved(call.id, reason: "remote"), .callQualityChanged(call.id, 90),
             .callRecordedChanged(call.id, true), .recordingDenied(call.id, client: "a"),
             .recordingRequested(call.id, client: "a"), .mutedChanged(true), .doNotDisturbChanged(true),
-            .buttonPressed(address: Self.address, button: "play"), .devicesChanged(status.devices),
+            .buttonPressed(address: Self.address, button: "play"),
+            .headsetEvent(address: Self.address, event: "DON", values: ["1"]),
+            .headsetChanged(address: Self.address, name: "powerSource", value: nil), .devicesChanged(status.devices),
             .problemsChanged(status.problems), .stateChanged(.active), .settingChanged(name: "pending", value: nil),
         ]
         for event in events {

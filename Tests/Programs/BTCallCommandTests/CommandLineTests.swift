@@ -37,6 +37,10 @@ import Testing
         ["call", "report", "incoming"], ["call", "report", "sideways", "1"], ["call", "report", "outgoing", ""],
         ["call", "report", "incoming", "1", "--alerting"], ["call", "update"], ["call", "update", "ringing"],
         ["call", "update", "active", "--reason", "busy"], ["call", "update", "ended", "--reason", "bored"],
+        ["web", "token", "--scope", "everything"], ["web", "token", "--scope", ""],
+        ["web", "token", "--scope", "read,"],
+        ["web", "token", "--for", "0s"], ["web", "token", "--for", "1w"], ["web", "token", "--for", "367d"],
+        ["web", "token", "--for", "-1h"], ["web", "token", "--for", "9223372036854775807d"], ["web", "dance"],
     ])
     func `An invalid command line ends with 64`(arguments: [String]) throws {
         #expect(try #require(refusal(arguments)).code == 64)

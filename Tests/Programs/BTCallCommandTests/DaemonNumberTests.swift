@@ -1,4 +1,5 @@
 import BTCallAPI
+import BTCallJSON
 import CommandKit
 import ControlLoop
 import DBus

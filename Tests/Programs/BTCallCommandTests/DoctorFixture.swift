@@ -18,6 +18,12 @@ final class DoctorFixture {
     var frequencies = ["wlan0": 5180]
     var space = DoctorSystem.Space(freeBytes: 1 << 30, isReadOnly: false)
     var bluetoothd = "5.82"
+    var bluetoothSocketError: Int32 = 0
+    /// Version of the package bluez.
+    var bluez = "5.82-1.1"
+
+    /// The list of known faults that ships.
+    static let knownFaults = URL(filePath: #filePath).appending(path: "../../../../etc/stack.conf").standardized
 
     static let headset = "00:00:5E:00:53:01"
     static let adapterPath = "/org/bluez/hci0"
@@ -29,6 +35,7 @@ final class DoctorFixture {
     init() throws {
         root = FileManager.default.temporaryDirectory.appending(path: "btcall-doctor-\(UUID().uuidString)")
         for (path, text) in Self.files { try write(path, text) }
+        try write("/usr/share/btcall/stack.conf", String(contentsOf: Self.knownFaults, encoding: .utf8))
         try link("/sys/class/bluetooth/hci0", "../../devices/usb1/1-1/1-1:1.0/bluetooth/hci0")
         try link("\(Self.usb)/1-1:1.0/bluetooth/hci0/device", "../../../1-1:1.0")
         try link("/sys/class/net/wlan0/device/driver", "../../../../bus/pci/drivers/iwlwifi")
@@ -52,13 +59,38 @@ final class DoctorFixture {
     }
 
     var system: DoctorSystem {
-        let (space, version) = (space, bluetoothd)
-        return DoctorSystem(
+        let (space, version, installed) = (space, bluetoothd, bluez)
+        var system = DoctorSystem(
             root: root.path(), user: user, bus: bus, controllers: controllers, frequencies: frequencies,
-            space: { _ in space }, output: { program, _ in program.hasSuffix("bluetoothd") ? version + "\n" : nil })
+            space: { _ in space },
+            output: { program, _ in
+                switch program {
+                case "/usr/libexec/bluetooth/bluetoothd": version + "\n"
+                case "/usr/bin/dpkg-query": installed
+                default: nil
+                }
+            })
+        system.bluetoothSocketError = bluetoothSocketError
+        system.ownID = 1
+        return system
     }
 
     // MARK: Changing it
+
+    /// Makes the machine a container that lacks nothing.
+    func makeContainer() throws {
+        try write("/usr/share/btcall/container", "")
+        try link("/proc/self/ns/pid", "pid:[4026532300]")
+        try write("/proc/self/uid_map", "         0          0 4294967295\n")
+        try write(
+            "/proc/self/mountinfo",
+            "29 20 0:9 / /var/lib/btcall rw - ext4 t rw\n30 20 0:9 / /run/btcall rw - tmpfs t rw\n")
+        try write("/proc/1/status", "Name:\tbtcall\nCapBnd:\t0000000000000000\n")
+        try write("/proc/1/limits", "Max locked memory   unlimited unlimited bytes\nMax realtime priority   20  20\n")
+        try write("/run/dbus/system_bus_socket", "")
+        try write("/dev/snd/controlC0", "")
+        user.groups.insert(getegid())
+    }
 
     func write(_ path: String, _ text: String) throws {
         let file = root.appending(path: String(path.dropFirst()))
@@ -160,6 +192,7 @@ final class DoctorFixture {
 
     private static let btcall: DoctorBus.Objects = [
         "/org/btcall": [BTCallName.Interface.manager: manager.properties],
+        BTCallPath.router: [BTCallName.Interface.router: RouterState().properties],
         bridgeHeadsetPath: [
             BTCallName.Interface.headset: HeadsetDescription(
                 address: BluetoothAddress(value: 0x00_00_5E_00_53_01), name: "Jane's headset", codecs: ["mSBC", "CVSD"]
@@ -206,7 +239,7 @@ final class DoctorFixture {
         "/proc/asound/card1/pcm0c/info": "", "/proc/asound/card1/pcm0c/sub0/status": "closed\n",
         "/proc/asound/card0/stream0": usbStream(rates: "44100, 48000"),
         "/etc/group": "root:x:0:\naudio:x:29:btcall\nbluetooth:x:112:\nbtcall:x:998:jane\n",
-        "/etc/os-release": "PRETTY_NAME=\"Debian GNU/Linux 13\"\n",
+        "/etc/os-release": "PRETTY_NAME=\"Debian GNU/Linux 13\"\nID=debian\n",
         "/etc/btcall/btcalld.conf": """
         [device speakerphone]
         playback = hw:CARD=Device,DEV=0

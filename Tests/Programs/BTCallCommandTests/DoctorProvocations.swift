@@ -1,6 +1,7 @@
 import BTCallAPI
 import BluetoothSockets
 import DBus
+import Glibc
 
 @testable import BTCallCommand
 
@@ -26,7 +27,63 @@ struct DoctorProvocation: Sendable, CustomStringConvertible {
 
     private static let accessDenied = BusError.accessDenied("rejected by the policy")
 
-    static let all = [adapter, controller, bluetoothd, daemon, system, sound, headset].flatMap { $0 }
+    static let all = [adapter, controller, bluetoothd, daemon, container, system, sound, headset].flatMap { $0 }
+
+    private static let container: [DoctorProvocation] = [
+        .init("container", .fault, "has a network namespace of its own") {
+            try $0.makeContainer()
+            $0.bluetoothSocketError = EAFNOSUPPORT
+        },
+        .init("container", .fault, "filter of system calls forbids Bluetooth sockets") {
+            try $0.makeContainer()
+            $0.bluetoothSocketError = EPERM
+        },
+        .init("container", .fault, "the machine's message bus is not in the container") {
+            try $0.makeContainer()
+            try $0.remove("/run/dbus")
+        },
+        .init("container", .fault, "nobody has org.btcall on the machine's bus") {
+            try $0.makeContainer()
+            $0.stopDaemon()
+        },
+        .init("container", .fault, "has user numbers of its own") {
+            try $0.makeContainer()
+            try $0.write("/proc/self/uid_map", "         0     100000      65536\n")
+        },
+        .init("container", .fault, "the sound cards are not in the container") {
+            try $0.makeContainer()
+            try $0.remove("/dev/snd")
+        },
+        .init("container", .warning, "the kernel's list of sound cards is hidden") {
+            try $0.makeContainer()
+            try $0.remove("/proc/asound/cards")
+        },
+        .init("container", .fault, "the container's user may not open the sound cards") {
+            try $0.makeContainer()
+            $0.user.groups = [12_345]
+        },
+        .init("container", .warning, "real-time priority is not permitted") {
+            try $0.makeContainer()
+            try $0.write(
+                "/proc/1/limits", "Max locked memory   unlimited unlimited bytes\nMax realtime priority   0  0\n")
+        },
+        .init("container", .warning, "memory cannot be locked") {
+            try $0.makeContainer()
+            try $0.write("/proc/1/limits", "Max locked memory   65536 65536 bytes\nMax realtime priority   20  20\n")
+        },
+        .init("container", .warning, "settings and call log end with the container") {
+            try $0.makeContainer()
+            try $0.write("/proc/self/mountinfo", "30 20 0:9 / /run/btcall rw - tmpfs t rw\n")
+        },
+        .init("container", .note, "programs outside of the container cannot use the ALSA PCM") {
+            try $0.makeContainer()
+            try $0.write("/proc/self/mountinfo", "30 20 0:9 / /var/lib/btcall rw - ext4 t rw\n")
+        },
+        .init("container", .note, "may have capabilities") {
+            try $0.makeContainer()
+            try $0.write("/proc/1/status", "Name:\tbtcall\nCapBnd:\t00000000a80425fb\n")
+        },
+    ]
 
     private static let adapter: [DoctorProvocation] = [
         .init("adapter-missing", .fault, "there is no Bluetooth adapter") { try $0.remove("/sys/class/bluetooth") },
@@ -81,7 +138,11 @@ struct DoctorProvocation: Sendable, CustomStringConvertible {
         .init("bluetoothd-missing", .fault, "bluetoothd does not answer") {
             $0.bus.bluez = .refused(DoctorProvocation.accessDenied)
         },
-        .init("bluetoothd-version", .warning, "bluetoothd 5.67 crashes") { $0.bluetoothd = "5.67" },
+        .init("stack", .warning, "bluetoothd 5.67 crashes") { $0.bluetoothd = "5.67" },
+        .init("stack", .note, "bluetoothd 5.84 cannot connect some earbuds") { $0.bluetoothd = "5.84" },
+        .init("stack", .warning, "the list of known faults has a mistake") {
+            try $0.write("/etc/btcall/stack.conf", "[stack]\nformat = 1\n[fault mine]\nprogram = bluetoothd\n")
+        },
         .init("profile-owner", .fault, "wireplumber (process 901) has the Hands-Free Profile") {
             $0.stopDaemon()
             try $0.start("wireplumber", 901)
@@ -104,14 +165,19 @@ struct DoctorProvocation: Sendable, CustomStringConvertible {
             try $0.start("ModemManager", 904, owning: "org.freedesktop.ModemManager1")
             try $0.link("/proc/904/fd/7", "/dev/ttyS1")
         },
-        .init("kernel-version", .warning, "Linux 6.8.12-generic may connect a headset with only one") {
+        .init("stack", .warning, "Linux 6.8.12-generic may connect a headset with only one") {
             try $0.write("/proc/sys/kernel/osrelease", "6.8.12-generic\n")
         },
-        .init("kernel-version", .warning, "Linux 5.10.0-9-amd64 may send mSBC nowhere") {
+        .init("stack", .warning, "Linux 5.10.0-9-amd64 may send mSBC nowhere") {
             try $0.write("/proc/sys/kernel/osrelease", "5.10.0-9-amd64\n")
             try $0.writeDescriptors([1, 2])
         },
-        .init("kernel-version", .warning, "hci_chan_del") {
+        .init("stack", .warning, "Linux 6.1.0-30-amd64 (5.10.70) may send mSBC nowhere") {
+            try $0.write("/proc/sys/kernel/osrelease", "6.1.0-30-amd64\n")
+            try $0.write("/proc/version", "Linux version 6.1.0-30-amd64 (x@y) #1 SMP Debian 5.10.70-1 (2021-09-30)\n")
+            try $0.writeDescriptors([1, 2])
+        },
+        .init("stack", .warning, "hci_chan_del") {
             try $0.write("/proc/sys/kernel/osrelease", "6.1.0-56-amd64\n")
         },
         .init("realtime-throttling", .warning, "10 per cent of the time") {
@@ -218,6 +284,14 @@ struct DoctorProvocation: Sendable, CustomStringConvertible {
 
     private static let headset: [DoctorProvocation] = [
         .init("headsets-none", .note, "no headset is paired") { $0.setHeadset("Paired", false) },
+        .init("preference-replaced", .note, "set to bluetooth, then to earpiece, and there is no default") { fixture in
+            var objects = fixture.bus.btcall.objects
+            objects[BTCallPath.router] = [
+                BTCallName.Interface.router:
+                    RouterState(preferred: .earpiece, replacedPreference: .bluetooth).properties
+            ]
+            fixture.bus.btcall = .objects(objects)
+        },
         .init("headset-untrusted", .warning, "is paired and not trusted") { $0.setHeadset("Trusted", false) },
         .init("headset-blocked", .warning, "is blocked") { $0.setHeadset("Blocked", true) },
         .init("headset-bond", .warning, "without a bond") { $0.setHeadset("Bonded", false) },

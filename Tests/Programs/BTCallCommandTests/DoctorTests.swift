@@ -189,11 +189,45 @@ import Testing
         #expect(findings.map(\.check) == ["adapter-off", "btcalld-missing", "btcalld-activation", "headset-untrusted"])
     }
 
-    @Test func `Versions are compared by their numbers`() {
-        let fault = KnownFault(from: "5.8", before: "5.15", symptom: "", source: "")
-        for version in ["5.8", "5.10.0-9-amd64", "5.14.21"] { #expect(fault.concerns(version), "\(version)") }
-        for version in ["5.7.19", "5.15", "5.15.1", "6.1", "unknown", ""] {
-            #expect(!fault.concerns(version), "\(version)")
+    @Test func `A fault that the distribution has mended is no finding, and a row of the administrator counts`() throws
+    {
+        let fixture = try DoctorFixture()
+        fixture.bluetoothd = "5.87"
+        let names = { report(fixture, ["stack"]).findings.map(\.seen).filter { $0.contains("issues/1963") }.count }
+        #expect(names() == 1)
+        try fixture.write("/usr/bin/dpkg-query", "")
+        try fixture.write("/etc/os-release", "ID=fedora\n")
+        fixture.bluez = "5.87-5"
+        #expect(names() == 1)
+        fixture.bluez = "5.87-6"
+        #expect(names() == 0)
+        // Another one's mending says nothing of this one's package.
+        try fixture.write("/etc/os-release", "ID=debian\n")
+        #expect(names() == 1)
+        try fixture.write(
+            "/etc/btcall/stack.conf",
+            "[stack]\nformat = 1\n[fault earbuds-refused-5-84]\nenabled = no\n[fault ours]\nprogram = kernel\n"
+                + "versions = 6.12\nsymptom = hums\nremedy = whistle\nreference = ticket 12\n")
+        #expect(names() == 0)
+        let ours = try #require(report(fixture, ["stack"]).findings.first { $0.seen.contains("ticket 12") })
+        #expect(ours.what == "Linux 6.12.30-amd64 hums" && ours.remedy == "whistle" && ours.severity == .warning)
+    }
+
+    @Test func `A container that lacks nothing has no finding, and its btcalld is found by its name`() throws {
+        let fixture = try DoctorFixture()
+        try fixture.makeContainer()
+        // The bus numbers processes as the machine does: number 500 is somebody else here.
+        #expect(report(fixture).findings == [])
+        #expect(fixture.system.daemon?.id == DoctorFixture.daemon)
+        #expect(fixture.system.processesOnBus.isEmpty)
+        try fixture.write("/proc/\(DoctorFixture.daemon)/comm", "other\n")
+        #expect(fixture.system.daemon == nil)
+    }
+
+    @Test func `The former names of the check of the stack are accepted`() throws {
+        for name in ["bluetoothd-version", "kernel-version"] {
+            let command = try #require(try Entry.command(for: ["doctor", name]) as? DoctorCommand)
+            #expect(command.checks == ["stack"])
         }
     }
 

@@ -1,9 +1,9 @@
-import BTCall
 import CommandTestSupport
 import ControlLoop
 import Foundation
 import Testing
 
+@testable import BTCall
 @testable import BTCallCommand
 
 /// The hooks of `btcall watch`.
@@ -92,6 +92,15 @@ import Testing
         #expect(Set(route.keys) == Set(HookVariables.names))
         #expect(route["BTCALL_DEVICE"] == "earpiece" && route["BTCALL_OLD_DEVICE"] == "none")
         #expect(route["BTCALL_REASON"] == "callStarted")
+        let status = HookVariables.values(
+            of: .callStatusChanged(Call.ID(text: "c1"), .busy, reason: "busy"), nil, at: .now)
+        #expect(status["BTCALL_STATUS"] == "busy" && status["BTCALL_REASON"] == "busy")
+        #expect(status["BTCALL_STATE"] == "" && status["BTCALL_EVENT"] == "callStatus")
+        let message = HookVariables.values(
+            of: .headsetEvent(address: "AA", event: "DON", values: ["1", "2"]), nil, at: .now)
+        #expect(message["BTCALL_ADDRESS"] == "AA")
+        #expect(message["BTCALL_SETTING"] == "DON")
+        #expect(message["BTCALL_VALUE"] == "1,2")
         let setting = HookVariables.values(
             of: .settingChanged(name: "preferred", value: nil), nil, at: .now)
         #expect(setting["BTCALL_SETTING"] == "preferred" && setting["BTCALL_VALUE"] == "")

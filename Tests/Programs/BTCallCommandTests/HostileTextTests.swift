@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCall
 import BTCallAPI
+import BTCallJSON
 import BluetoothTypes
 import CommandKit
 import CommandTestSupport
@@ -152,7 +153,10 @@ import Testing
         let status = try await CallBridge(bus: .address(bus.address)).status()
         let events: [BridgeEvent] = [
             .routeChanged(old: .none, new: .none, reason: Self.evil), .problemsChanged(status.problems),
-            .buttonPressed(address: Self.evil, button: Self.evil), .settingChanged(name: Self.evil, value: Self.evil),
+            .buttonPressed(address: Self.evil, button: Self.evil),
+            .headsetEvent(address: Self.evil, event: Self.evil, values: [Self.evil]),
+            .headsetChanged(address: Self.evil, name: Self.evil, value: Self.evil),
+            .settingChanged(name: Self.evil, value: Self.evil),
         ]
         let calls = status.calls.flatMap { [BridgeEvent.callAdded($0), .incomingCall($0)] }
         for event in events + calls {

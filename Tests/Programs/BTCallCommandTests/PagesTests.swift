@@ -12,7 +12,9 @@ import Testing
 
     /// Leaves out pages of changes, which use old names of verbs.
     private static func files() throws -> [String] {
-        let folders = ["", "dbus", "man", "udev", "etc", "Examples", "Sources/Client/BTCall/BTCall.docc"]
+        let folders = [
+            "", "dbus", "man", "udev", "etc", "Examples", "Examples/kiosk", "Sources/Client/BTCall/BTCall.docc",
+        ]
         // Files have a suffix, folders have none.
         let topics = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: "docs").path())
             .filter { !$0.contains(".") }
@@ -21,7 +23,8 @@ import Testing
             try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path())
                 .filter { name in
                     let isPage = name.hasSuffix(".md") && name != "CHANGELOG.md"
-                    let isOther = ["man", "etc", "Examples"].contains(folder) && !name.hasSuffix(".wav")
+                    let isOther =
+                        ["man", "etc", "Examples"].contains(folder) && name.contains(".") && !name.hasSuffix(".wav")
                     return isPage || isOther
                 }
                 .map { folder.isEmpty ? $0 : "\(folder)/\($0)" }

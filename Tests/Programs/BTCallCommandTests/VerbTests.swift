@@ -61,12 +61,16 @@ import Testing
                     {
                       "call": "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
                       "state": "ringing",
+                      "callStatus": "ringing",
                       "direction": "incoming",
                       "number": "5550100",
                       "name": null,
                       "provider": "phone",
                       "index": 1,
-                      "startedAt": null
+                      "startedAt": null,
+                      "accountId": null,
+                      "userId": null,
+                      "icon": null
                     }
                   ],
                   "problems": []
@@ -182,7 +186,8 @@ import Testing
         try #require(devices.count == 2)
         let keys: Set = [
             "device", "kind", "address", "name", "available", "unavailableBecause", "output", "input", "battery",
-            "speakerVolume", "microphoneVolume", "codecs", "category", "state", "mode", "duplex", "rates", "inbandRing",
+            "speakerVolume", "microphoneVolume", "microphoneMuted", "powerSource", "enhancedSafety", "codecs",
+            "category", "state", "mode", "duplex", "rates", "inbandRing",
             "speakerVolumeMax", "microphoneVolumeMax", "codecReason", "mediaState", "mediaCodec", "mediaVolume",
             "reconnect",
         ]
@@ -250,6 +255,18 @@ import Testing
         #expect(try await CommandRun.btcall("hangup", "2", bus: bus).output == "ended: Alice\n")
         #expect(try await CommandRun.btcall("hangup", bus: bus).errors == "btcall: there is no call\n")
         #expect(try await CommandRun.btcall("hangup", "9", bus: bus).errors == "btcall: there is no call 9\n")
+    }
+
+    @Test func `hangup --all ends every call, names each, and takes no call`() async throws {
+        #expect(try await CommandRun.btcall("hangup", "--all", bus: bus).output == "no calls\n")
+        await prepare { daemon in
+            daemon.addCall(Self.active)
+            daemon.addCall(Self.ringing)
+        }
+        await #expect(throws: (any Error).self) { try await CommandRun.btcall("hangup", "1", "--all", bus: bus) }
+        let ended = try await CommandRun.btcall("hangup", "--all", bus: bus)
+        #expect(ended.output.split(separator: "\n").sorted() == ["ended: 5550100", "ended: Alice"])
+        #expect(try await CommandRun.btcall("calls", bus: bus).output == "no calls\n")
     }
 
     @Test func `calls lists them with ISO 8601 times`() async throws {

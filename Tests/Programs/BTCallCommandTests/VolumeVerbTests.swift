@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCallAPI
+import BTCallJSON
 import BluetoothTypes
 import CommandTestSupport
 import ControlLoop

@@ -16,14 +16,43 @@ import Testing
         try String(contentsOf: folder.appending(path: name), encoding: .utf8)
     }
 
-    @Test func `S2.1 the demo tells a story, leaves recordings and a picture, and says what to open`() throws {
+    /// What `report.json` says about the call.
+    private struct Report: Decodable {
+        struct Step: Decodable {
+            let number: Int
+            let downlinkGapMs: Int
+            let uplinkGapMs: Int
+            let limitMs: Int
+            let verdict: String
+        }
+
+        let steps: [Step]
+        let strayGapsMs: [Int]
+        let verdict: String
+    }
+
+    @Test func `S2.1 S0.14 the demo tells a story, loses at most 300 ms at a dead headset, and says what to open`()
+        throws
+    {
         defer { try? FileManager.default.removeItem(at: folder) }
         var (text, status) = try start().finish()
         // A repeated loss is real; a single one may be due to a machine that delays the simulated devices.
         if status == 1 { (text, status) = try start().finish() }
-        // A busy machine is not a failure of the demo.
-        let verdict = try #require([0: "Nothing was lost", EX_TEMPFAIL: "too busy to measure"][status], "\(text)")
-        #expect(text.contains(verdict))
+        let report = try JSONDecoder().decode(Report.self, from: Data(contents("report.json").utf8))
+        #expect(report.steps.map(\.number) == [1, 2, 3, 4] && report.steps.map(\.limitMs) == [0, 0, 300, 0])
+        if status == EX_TEMPFAIL {
+            // A busy machine is not a failure of the demo, and shows nothing about it.
+            #expect(text.contains("too busy to measure") && report.verdict == "tooBusy")
+            withKnownIssue("not judged: the machine was too busy") { Issue.record("\(report)") }
+        } else {
+            try #require(status == 0, "\(text)")
+            #expect(text.contains("Nothing was lost"))
+            #expect(report.verdict == "passed" && report.strayGapsMs.isEmpty)
+            for step in report.steps {
+                #expect(step.verdict == "passed", "\(step)")
+                #expect(max(step.downlinkGapMs, step.uplinkGapMs) <= step.limitMs, "\(step)")
+            }
+        }
         let story = [
             "1. a call starts", "the call is on earpiece", "2. headset 1 is switched on", "the call is on headset 1",
             "3. headset 1 dies silently", "4. headset 2 is switched on", "the call is on headset 2",

@@ -255,6 +255,17 @@ import Testing
         #expect(driver.end() == ("", 0))
     }
 
+    @Test(arguments: [#""1.2""#, "1.2", #""1.0""#, "1.1", #""1.9""#])
+    func `the Headset Profile has versions of its own`(_ version: String) throws {
+        let driver = try GatewayDriver()
+        driver.configure(#""profile":"HSP_AG","version":\#(version)"#)
+        let headset = try driver.connect()
+        #expect(try driver.message() == #"{"op":"slc","link":0,"up":true}"#)
+        driver.say(#"{"op":"quit"}"#)
+        #expect(driver.end() == ("", 0))
+        #expect(try headset.isClosed())
+    }
+
     @Test func `the driver's end is the gateway's, even in the middle of a message`() throws {
         let driver = try GatewayDriver()
         driver.configure()
@@ -270,6 +281,11 @@ import Testing
         (#""codecs":["opus"]"#, #"there is no codec \"opus\""#),
         (#""profile":"HFP_HF""#, #"profile \"HFP_HF\": accepted: HFP_AG, HSP_AG"#),
         (#""version":"2.0""#, #"version \"2.0\": accepted: 1.5 to 1.10"#),
+        (#""version":"1.2""#, #"version \"1.2\": accepted: 1.5 to 1.10"#),
+        (
+            #""profile":"HSP_AG","version":"1.3""#,
+            #"version \"1.3\": accepted: 1.0 to 1.2, or those of HFP_AG: 1.5 to 1.10"#
+        ),
         (#""chld":["5"]"#, #"there is no chld option \"5\""#),
         (#""hf_indicators":{"9":"enabled"}"#, "there is no HF indicator 9; accepted: 1, 2"),
     ])

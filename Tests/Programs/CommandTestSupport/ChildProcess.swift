@@ -69,10 +69,12 @@ package final class ChildProcess: Sendable {
 
     package func send(_ signal: Int32) { kill(pid, signal) }
 
-    /// The complete output, and the exit status.
+    /// The complete output, and the exit status. A program that is silent for a minute is killed: its status is then 9.
     package func finish() -> (text: String, status: Int32) {
         var text = ""
         while true {
+            var output = pollfd(fd: pipe, events: Int16(POLLIN), revents: 0)
+            if poll(&output, 1, 60_000) == 0 { send(SIGKILL) }
             let piece = read()
             guard !piece.isEmpty else { break }
             text += piece

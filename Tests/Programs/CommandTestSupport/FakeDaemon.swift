@@ -238,6 +238,9 @@ package final class FakeDaemon {
                 },
                 method("Swap") { _, _ in },
                 method("Conference") { _, _ in },
+                method("RemoveAll") { daemon, _ in
+                    for call in daemon.calls { daemon.end(BTCallPath.call(call.id), reason: "local") }
+                },
                 .init("Log", in: [("maximum", "u")], out: [("calls", "aa{sv}")]) { [unowned self] call in
                     let maximum = Int(call.arguments[0].integerValue ?? 0)
                     return [.vardicts(log.prefix(maximum == 0 ? log.count : maximum).map(\.fields))]

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCall
+import BTCallJSON
 import CommandKit
 import ControlLoop
 import JSONText
@@ -36,17 +37,10 @@ struct CallCommand: ParsableCommand {
                 call, among: status.calls,
                 in: [[.active], [.held], [.dialing, .alerting, .ringing, .waiting]], absent: "there is no call")
             if options.json {
-                output.print(Self.json(chosen, status))
+                output.print(chosen.details(status))
             } else {
                 Self.lines(chosen, status, now: .now).forEach(output.print)
             }
-        }
-
-        static func json(_ call: Call, _ status: BridgeStatus) -> JSON {
-            let route: [(String, JSON)] = [
-                ("route", status.route.json), ("mode", JSON(status.mode)), ("reason", JSON(status.reason)),
-            ]
-            return JSON(call.members + route + call.audioJSON)
         }
 
         static func lines(_ call: Call, _ status: BridgeStatus, now: WallClock) -> [String] {
@@ -56,6 +50,9 @@ struct CallCommand: ParsableCommand {
             facts.add("Provider", call.provider)
             facts.add("Time", CallsCommand.duration(of: call, at: now) ?? "-")
             facts.add("Route", StatusCommand.route(status))
+            if call.routes.count < Call.Route.allCases.count {
+                facts.add("Only on", call.routes.map(\.rawValue).joined(separator: ", "))
+            }
             facts.add("Link", call.link?.text ?? "none")
             if let problem = call.audioProblem { facts.add("Audio", "none: \(problem)") }
             if !call.ssrcs.isEmpty {

@@ -37,6 +37,16 @@ struct CallReportCommand: BridgeCommand {
     @Flag(help: "The other side of an outgoing call already rings.")
     var alerting = false
 
+    @Option(
+        name: .customLong("route"),
+        help: ArgumentHelp(
+            """
+            A kind of device that the call may use: \(CallReportCommand.kinds); once for each. By default it may \
+            use all.
+            """, valueName: "kind"),
+        completion: .list(Call.Route.allCases.map(\.rawValue)), transform: { try CallReportCommand.route($0) })
+    var routes: [Call.Route] = []
+
     @OptionGroup var raw: RawAudioArguments
 
     @OptionGroup var options: CommonOptions
@@ -56,12 +66,21 @@ struct CallReportCommand: BridgeCommand {
         }
         defer { for signal in signals { signal.cancel() } }
         let description = CallProviderDescription(name: provider, rate: raw.rate, capabilities: [.hold, .dtmf])
+        let kinds = routes.isEmpty ? nil : Set(routes)
         try await call.run(description, try raw.audio(), on: bridge) { calls in
             switch direction {
-            case .incoming: try await calls.reportIncoming(number: number, name: name)
+            case .incoming: try await calls.reportIncoming(number: number, name: name, routes: kinds)
             case .outgoing:
-                try await calls.reportOutgoing(number: number, name: name, alerting ? .alerting : .dialing)
+                try await calls.reportOutgoing(
+                    number: number, name: name, alerting ? .alerting : .dialing, routes: kinds)
             }
         }
+    }
+
+    static let kinds = Call.Route.allCases.map(\.rawValue).joined(separator: ", ")
+
+    static func route(_ word: String) throws -> Call.Route {
+        guard let route = Call.Route(rawValue: word) else { throw ValidationError("accepted: \(kinds)") }
+        return route
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCall
+import BTCallJSON
 import CommandKit
 import ControlLoop
 import JSONText
@@ -23,11 +24,11 @@ struct CallsCommand: BridgeCommand {
     }
 
     static func table(_ calls: [Call], now: WallClock) -> Table {
-        var table = Table("CALL", "STATE", "DIRECTION", "PARTY", "PROVIDER", "TIME", "ID")
+        var table = Table("CALL", "STATE", "DIRECTION", "PARTY", "PROVIDER", "TIME", "STATUS", "ID")
         for call in calls {
             table.add(
                 String(call.index), call.state.rawValue, call.direction.rawValue, call.party, call.provider,
-                duration(of: call, at: now) ?? "-", call.id.description)
+                duration(of: call, at: now) ?? "-", call.status.rawValue, call.id.description)
             table.emphasize(
                 call.state == .ringing ? .warning : call.state == .active ? .good : .strong, inColumn: "STATE")
             table.emphasize(.aside, inColumn: "ID")

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCall
+import BTCallJSON
 import CommandKit
 import ControlLoop
 import JSONText
@@ -172,18 +173,6 @@ enum SettingName {
 }
 
 extension Setting {
-    var json: JSON {
-        [
-            "key": .string(key),
-            "value": JSON(value.isEmpty ? nil : value),
-            "default": JSON(defaultValue.isEmpty ? nil : defaultValue),
-            "accepted": .string(accepted),
-            "effect": .string(effect.rawValue),
-            "origin": .string(origin.rawValue),
-            "summary": .string(summary),
-        ]
-    }
-
     var valueText: String { value.isEmpty ? "-" : value }
 }
 

@@ -114,6 +114,7 @@ struct DoctorCommand: ParsableCommand, Sendable {
     }
 
     private static func check(_ text: String) throws -> String {
+        if let name = DoctorCheck.formerNames[text] { return name }
         guard DoctorCheck.all.contains(where: { $0.id == text }) else {
             let near = Suggestion.words(near: text, among: DoctorCheck.all.map { ($0.id, [$0.id]) })
             throw ValidationError(

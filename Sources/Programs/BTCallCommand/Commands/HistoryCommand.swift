@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCall
+import BTCallJSON
 import CommandKit
 import ControlLoop
 import JSONText
@@ -49,19 +50,5 @@ struct HistoryCommand: BridgeCommand {
             if call.isMissed { table.emphasize(.warning, inColumn: "DIRECTION") }
         }
         return table
-    }
-}
-
-extension LoggedCall {
-    /// The call as a JSON object of the command line.
-    var json: JSON {
-        func time(_ milliseconds: Int64) -> JSON { .string(WallClock(milliseconds: milliseconds).iso8601) }
-        return [
-            "call": JSON(id?.description), "direction": .string(direction.rawValue), "number": JSON(number),
-            "name": JSON(name), "provider": .string(provider), "beganAt": time(beganMs),
-            "startedAt": answeredMs.map(time) ?? .null, "endedAt": time(endedMs),
-            "durationMilliseconds": JSON(Int(durationMs)),
-            "reason": .string(reason), "missed": JSON(isMissed), "device": JSON(device),
-        ]
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCall
+import BTCallJSON
 import CommandKit
 import ControlLoop
 import JSONText
@@ -94,7 +95,7 @@ struct VolumeCommand: BridgeCommand {
             headsets = [try find(wanted, headsets)]
         }
         if options.json {
-            output.print(.array(headsets.map(Self.json)))
+            output.print(.array(headsets.map(\.volumes)))
         } else if headsets.isEmpty {
             output.print("no headset is connected")
         } else {
@@ -159,18 +160,6 @@ struct VolumeCommand: BridgeCommand {
     static func part(_ volume: Int?, _ most: Int?) -> String {
         guard let volume else { return "-" }
         return most.map { "\(volume) of \($0)" } ?? "\(volume)"
-    }
-
-    private static func json(_ headset: AudioDevice) -> JSON {
-        [
-            "device": .string(headset.choice.description),
-            "name": .string(headset.name),
-            "speakerVolume": JSON(headset.speakerVolume),
-            "speakerVolumeMax": JSON(headset.speakerVolumeMax),
-            "microphoneVolume": JSON(headset.microphoneVolume),
-            "microphoneVolumeMax": JSON(headset.microphoneVolumeMax),
-            "mediaVolume": JSON(headset.mediaVolume),
-        ]
     }
 
     private static func role(_ text: String) throws -> Role {

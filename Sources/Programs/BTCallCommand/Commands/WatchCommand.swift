@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCall
+import BTCallJSON
 import CommandKit
 import ControlLoop
 import Glibc
@@ -11,10 +12,11 @@ struct WatchCommand: BridgeCommand {
         discussion: """
             /bin/sh runs CMD once for each event, one after the other. CMD itself is never changed: its \
             environment describes the event: BTCALL_EVENT, BTCALL_CALL (the id), BTCALL_NUMBER, BTCALL_NAME, \
-            BTCALL_STATE, BTCALL_DIRECTION, BTCALL_PROVIDER, BTCALL_DEVICE, BTCALL_OLD_DEVICE, BTCALL_REASON, \
-            BTCALL_ADDRESS, BTCALL_BUTTON, BTCALL_SETTING, BTCALL_VALUE, BTCALL_TIME, and BTCALL_JSON with the \
-            line of `btcall monitor --json`. All are set, unused ones to an empty value. A value has at most 32 \
-            KiB; a longer BTCALL_JSON is replaced by one with event, time and cut only.
+            BTCALL_STATE, BTCALL_STATUS, BTCALL_DIRECTION, BTCALL_PROVIDER, BTCALL_ICON, BTCALL_DEVICE, \
+            BTCALL_OLD_DEVICE, BTCALL_REASON, BTCALL_ADDRESS, BTCALL_BUTTON, BTCALL_SETTING, BTCALL_VALUE, \
+            BTCALL_TIME, and BTCALL_JSON with the line of `btcall monitor --json`. All are set, unused ones to an \
+            empty value. A value has at most 32 KiB; a longer BTCALL_JSON is replaced by one with event, time and \
+            cut only.
 
             With --json it prints a line for each run: event, status, killed.
 
@@ -101,9 +103,9 @@ extension BridgeEvent {
     /// The call of an event that carries only its id.
     fileprivate var call: Call.ID? {
         switch self {
-        case .callStateChanged(let id, _, _), .callRemoved(let id, _), .callQualityChanged(let id, _),
-            .callRecordedChanged(let id, _), .recordingDenied(let id, _), .recordingRequested(let id, _),
-            .cameraSettingsChanged(let id, _), .mediaChangeRequested(let id, _):
+        case .callStateChanged(let id, _, _), .callStatusChanged(let id, _, _), .callRemoved(let id, _),
+            .callQualityChanged(let id, _), .callRecordedChanged(let id, _), .recordingDenied(let id, _),
+            .recordingRequested(let id, _), .cameraSettingsChanged(let id, _), .mediaChangeRequested(let id, _):
             id
         default: nil
         }

@@ -9,8 +9,8 @@ struct MetricsCommand: BridgeCommand {
         commandName: "metrics", abstract: "Print btcalld's counters, for monitoring systems.",
         discussion: """
             Text in the OpenMetrics format 1.0.0: calls, routes, links, lost audio and the process, since the \
-            start of btcalld; no addresses, numbers or names. With `[metrics] port` monitoring systems on this \
-            machine read it themselves.
+            start of btcalld; no addresses, numbers or names. Monitoring systems read it themselves from btcall-web, \
+            at /metrics.
 
             With --json it is an object: contentType and text.
 

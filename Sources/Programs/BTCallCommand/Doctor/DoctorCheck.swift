@@ -62,10 +62,13 @@ struct DoctorCheck: Sendable {
         }
     }
 
+    /// Names that checks had earlier, with the present ones: accepted as arguments.
+    static let formerNames = ["bluetoothd-version": "stack", "kernel-version": "stack"]
+
     /// All checks, in the order in which a person would make them.
     static let all = [
-        adapterChecks, controllerChecks, bluetoothdChecks, kernelChecks, daemonChecks, systemChecks, soundChecks,
-        headsetChecks,
+        adapterChecks, controllerChecks, bluetoothdChecks, stackChecks, kernelChecks, daemonChecks, containerChecks,
+        systemChecks, soundChecks, headsetChecks, routingChecks,
     ].flatMap { $0 }
 }
 

@@ -32,6 +32,9 @@ struct DoctorProcess: Sendable {
         return set >> UInt64(number) & 1 == 1
     }
 
+    /// Capabilities that it can still gain; nil if they cannot be read.
+    var boundingCapabilities: UInt64? { field("CapBnd").flatMap { UInt64($0, radix: 16) } }
+
     /// The soft limit; nil without such a limit.
     ///
     /// - Parameter name: the name in `/proc/PID/limits`, for example `Max realtime priority`.
@@ -75,16 +78,19 @@ struct DoctorProcess: Sendable {
 extension DoctorSystem {
     func process(_ id: Int) -> DoctorProcess? { DoctorProcess(id, on: self) }
 
-    /// The process that owns a bus name.
+    /// The process that owns a bus name; nil in a container that numbers processes differently from the bus.
     func process(owning name: String) -> DoctorProcess? {
-        bus.peers.first { $0.name == name }?.process.flatMap { process($0) }
+        hasOwnProcessNumbers ? nil : bus.peers.first { $0.name == name }?.process.flatMap { process($0) }
     }
 
     /// The running btcalld.
-    var daemon: DoctorProcess? { process(owning: "org.btcall") }
+    var daemon: DoctorProcess? {
+        guard hasOwnProcessNumbers else { return process(owning: "org.btcall") }
+        return entries("/proc").lazy.compactMap { Int($0) }.compactMap { process($0) }.first { $0.name == "btcalld" }
+    }
 
     /// Processes on the bus, under any name.
     var processesOnBus: [DoctorProcess] {
-        Set(bus.peers.compactMap(\.process)).sorted().compactMap { process($0) }
+        hasOwnProcessNumbers ? [] : Set(bus.peers.compactMap(\.process)).sorted().compactMap { process($0) }
     }
 }

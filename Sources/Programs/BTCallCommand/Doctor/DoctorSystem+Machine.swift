@@ -14,10 +14,19 @@ extension DoctorSystem {
         var system = DoctorSystem(
             root: root, user: .own, bus: await DoctorBus.read(address), controllers: ControllerDetails.all(),
             frequencies: [:], space: { fileSystem(of: root + $0) }, output: { ProgramOutput.text(of: root + $0, $1) })
+        system.bluetoothSocketError = bluetoothSocketError()
         for interface in system.entries("/sys/class/net") {
             system.frequencies[interface] = frequency(of: interface)
         }
         return system
+    }
+
+    private static func bluetoothSocketError() -> Int32 {
+        // AF_BLUETOOTH; a sequence of voice packets (BTPROTO_SCO), which connects to nobody.
+        let descriptor = socket(31, Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 2)
+        guard descriptor >= 0 else { return errno }
+        close(descriptor)
+        return 0
     }
 
     private static func fileSystem(of path: String) -> Space? {

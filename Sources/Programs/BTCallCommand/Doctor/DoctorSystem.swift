@@ -28,6 +28,10 @@ struct DoctorSystem: Sendable {
     var controllers: [ControllerDetails]
     /// Frequencies of connected wireless network interfaces, in MHz.
     var frequencies: [String: Int]
+    /// `errno` of opening a Bluetooth socket; 0 when it opens.
+    var bluetoothSocketError: Int32 = 0
+    /// Process that examines.
+    var ownID = Int(getpid())
     /// Space of the file system of a path.
     var space: @Sendable (String) -> Space?
     /// Output of a program; nil when it cannot be run.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCall
+import BTCallJSON
 import CommandKit
 import ControlLoop
 import JSONText
@@ -92,6 +93,9 @@ struct HeadsetCommand: ParsableCommand {
             if let volume = device.microphoneVolume {
                 facts.add("Microphone", VolumeCommand.part(volume, device.microphoneVolumeMax))
             }
+            if device.isMicrophoneMuted == true { facts.add("Muted", "at the headset", .warning) }
+            if let source = device.powerSource { facts.add("Power", source == "external" ? "external" : "battery") }
+            if let isOn = device.isSafetyEnhanced { facts.add("Safety", isOn ? "on" : "off") }
             if let media = device.mediaState {
                 facts.add("A2DP", [media.rawValue, device.mediaCodec].compactMap { $0 }.joined(separator: ", "))
             }

@@ -13,6 +13,9 @@ struct PairCommand: BridgeCommand {
             it finds or that begins itself; then the window closes. Without --allow any audio device is allowed, \
             nearest first. Ctrl-C closes the window. Exit code 0: a headset is paired.
 
+            During a call btcalld does not search, because that would cost the call audio. A headset that \
+            begins itself is paired. --search searches during the call too.
+
             Examples:
               btcall headset pair
               btcall headset pair --window 60 --allow 00:00:5E:00:53:01
@@ -33,6 +36,9 @@ struct PairCommand: BridgeCommand {
     @Option(help: "For old headsets that need a PIN: 1 to 16 characters, usually 0000.")
     var pin: String?
 
+    @Flag(help: "Search during a call too: it may lose audio, up to 5 s at a time.")
+    var search = false
+
     @OptionGroup var options: CommonOptions
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
@@ -45,8 +51,9 @@ struct PairCommand: BridgeCommand {
             }
         }
         defer { for signal in signals { signal.cancel() } }
-        try await pairing.open(seconds: window, allowing: allow, pin: pin)
+        try await pairing.open(seconds: window, allowing: allow, pin: pin, search: search)
         say("the pairing window is open for \(window) s: put the headset into pairing mode", output)
+        if try await !bridge.calls.list().isEmpty { say(Self.cost(search), output) }
         for await event in events {
             switch event {
             case .found(let device): say("found \(Self.title(device)), \(device.rssi) dBm", output)
@@ -56,6 +63,14 @@ struct PairCommand: BridgeCommand {
             }
         }
         throw CommandFailure("the connection to the bus was closed")
+    }
+
+    /// What the window means for a call that is up.
+    private static func cost(_ searches: Bool) -> String {
+        searches
+            ? "searching during the call: it may lose audio, up to 5 s at a time when a device does not answer"
+            : "a call is up: btcalld does not search, which would cost it audio; a headset that starts pairing itself is "
+                + "accepted (--search searches anyway)"
     }
 
     private func end(_ result: Pairing.Result, _ output: Output) throws {

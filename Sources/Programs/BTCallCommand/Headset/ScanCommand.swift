@@ -1,5 +1,6 @@
 import ArgumentParser
 import BTCall
+import BTCallJSON
 import CommandKit
 import ControlLoop
 import JSONText
@@ -8,7 +9,8 @@ struct ScanCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "scan", abstract: "Search for Bluetooth devices, and list those found, strongest first.",
         discussion: """
-            A headset is visible in pairing mode only. Pairs nothing; not possible during a call.
+            A headset is visible in pairing mode only. Pairs nothing. Not possible during a call: \
+            `btcall headset pair --search` is.
 
             Example: btcall headset scan --seconds 20
             """)
@@ -57,12 +59,5 @@ struct ScanCommand: BridgeCommand {
         let timer = ControlLoop.shared.schedule(after: duration) { reading.cancel() }
         defer { timer.cancel() }
         return await reading.value.values
-    }
-}
-
-extension Pairing.Device {
-    /// The device as a JSON object of the command line.
-    var json: JSON {
-        ["address": .string(address), "name": JSON(name), "rssi": JSON(rssi), "profiles": JSON(profiles)]
     }
 }

@@ -55,11 +55,14 @@ final class StatusFollower {
             case .daemonVanished:
                 isDaemonThere = false
                 forget("btcalld has left the bus")
-            case .routeChanged, .activationFailed, .callAdded, .incomingCall, .callStateChanged, .callQualityChanged,
-                .callRemoved, .mutedChanged, .callRecordedChanged, .devicesChanged, .problemsChanged, .stateChanged,
-                .settingChanged, .mediaChangeRequested, .cameraSettingsChanged:
+            case .routeChanged, .activationFailed, .callAdded, .incomingCall, .callStateChanged, .callStatusChanged,
+                .callQualityChanged, .callRemoved, .mutedChanged, .callRecordedChanged, .devicesChanged,
+                .problemsChanged, .stateChanged, .settingChanged, .mediaChangeRequested, .cameraSettingsChanged:
                 ask()
-            case .doNotDisturbChanged, .speakingWhileMuted, .recordingDenied, .recordingRequested, .buttonPressed: break
+            case .doNotDisturbChanged, .speakingWhileMuted, .recordingDenied, .recordingRequested, .buttonPressed,
+                .headsetEvent,
+                .headsetChanged:
+                break
             }
         }
         clock?.cancel()

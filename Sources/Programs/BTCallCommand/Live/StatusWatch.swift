@@ -1,4 +1,5 @@
 import BTCall
+import BTCallJSON
 import CommandKit
 import ControlLoop
 import Glibc

@@ -47,7 +47,7 @@ final class CallControl {
     }
 
     private func serve(_ descriptor: Int32) {
-        guard let peer = UnixStream.peer(of: descriptor), peer.user == geteuid() || peer.user == 0 else {
+        guard let peer = SocketPeer(of: descriptor), peer.user == geteuid() || peer.user == 0 else {
             Glibc.close(descriptor)
             return
         }
@@ -94,13 +94,13 @@ final class CallControl {
     /// who may report calls to btcalld.
     ///
     /// - Parameter group: group whose members may report calls; nil when it does not exist.
-    nonisolated static func isTrusted(_ peer: UnixStream.Peer, by user: uid_t, group: gid_t?) -> Bool {
+    nonisolated static func isTrusted(_ peer: SocketPeer, by user: uid_t, group: gid_t?) -> Bool {
         if peer.user == user { return true }
         guard user == 0, let group else { return false }
         return peer.groups.contains(group)
     }
 
-    private nonisolated static func isTrusted(_ peer: UnixStream.Peer) -> Bool {
+    private nonisolated static func isTrusted(_ peer: SocketPeer) -> Bool {
         isTrusted(peer, by: geteuid(), group: getgrnam("btcall")?.pointee.gr_gid)
     }
 
@@ -112,7 +112,7 @@ final class CallControl {
     /// - Throws: `SystemError` when no owner listens; ``CommandFailure`` with the owner's answer.
     static func update(
         _ call: Call.ID, _ state: Call.State, _ reason: Call.EndReason?, within limit: Duration = answerTime,
-        trusting trust: (UnixStream.Peer) -> Bool = { isTrusted($0) }
+        trusting trust: (SocketPeer) -> Bool = { isTrusted($0) }
     ) async throws {
         let descriptor = try await connect(call, limit, trust)
         defer { Glibc.close(descriptor) }
@@ -139,7 +139,7 @@ final class CallControl {
 
     /// Finds a trusted listener for a call. A listener that does not accept delays the search by at most `limit`.
     private static func connect(
-        _ call: Call.ID, _ limit: Duration, _ trust: (UnixStream.Peer) -> Bool
+        _ call: Call.ID, _ limit: Duration, _ trust: (SocketPeer) -> Bool
     ) async throws -> Int32 {
         let end = ControlLoop.now.advanced(by: limit)
         while true {
@@ -147,7 +147,7 @@ final class CallControl {
             for name in UnixStream.names(withPrefix: prefix(call)) {
                 do throws(SystemError) {
                     let descriptor = try UnixStream.connect(name, waits: false)
-                    if let peer = UnixStream.peer(of: descriptor), trust(peer) { return descriptor }
+                    if let peer = SocketPeer(of: descriptor), trust(peer) { return descriptor }
                     Glibc.close(descriptor)
                 } catch  where error.code == EAGAIN {
                     // Its backlog is full; it may still be the owner.

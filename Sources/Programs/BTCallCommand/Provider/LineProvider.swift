@@ -131,11 +131,11 @@ final class LineProvider {
         guard let calls else { return }
         switch message {
         case .reply: return
-        case .incoming(let number, let name):
-            let call = try await calls.reportIncoming(number: number, name: name)
+        case .incoming(let number, let name, let routes):
+            let call = try await calls.reportIncoming(number: number, name: name, routes: routes)
             reported(call, number)
-        case .outgoing(let number, let name, let state):
-            let call = try await calls.reportOutgoing(number: number, name: name, state)
+        case .outgoing(let number, let name, let state, let routes):
+            let call = try await calls.reportOutgoing(number: number, name: name, state, routes: routes)
             reported(call, number)
         case .update(let state, let text, let reason):
             try await calls.update(try calls.find(text), state, reason)

@@ -75,12 +75,15 @@ final class OwnedCalls: CallProvider {
         audio?.stop()
     }
 
-    func reportIncoming(number: String, name: String?) async throws -> Call.ID {
-        try await report { try await $0.reportIncoming(number: number, name: name) }
+    /// - Parameter routes: the kinds of device that the call may use; nil for all.
+    func reportIncoming(number: String, name: String?, routes: Set<Call.Route>?) async throws -> Call.ID {
+        try await report { try await $0.reportIncoming(number: number, name: name, routes: routes) }
     }
 
-    func reportOutgoing(number: String, name: String?, _ state: Call.State) async throws -> Call.ID {
-        try await report { try await $0.reportOutgoing(number: number, name: name, state: state) }
+    func reportOutgoing(
+        number: String, name: String?, _ state: Call.State, routes: Set<Call.Route>?
+    ) async throws -> Call.ID {
+        try await report { try await $0.reportOutgoing(number: number, name: name, state: state, routes: routes) }
     }
 
     func update(_ call: Call.ID, _ state: Call.State, _ reason: Call.EndReason?) async throws {

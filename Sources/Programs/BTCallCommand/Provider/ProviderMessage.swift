@@ -1,13 +1,15 @@
 import BTCall
 import CommandKit
+import JSONText
 
 /// One input line of `btcall provider`.
 enum ProviderMessage: Hashable {
     /// The outcome of a request; without a text it was carried out.
     case reply(Int, error: String?)
-    case incoming(number: String, name: String?)
+    /// - routes: the kinds of device that the call may use; nil for all.
+    case incoming(number: String, name: String?, routes: Set<Call.Route>?)
     /// - state: `.dialing` or `.alerting`.
-    case outgoing(number: String, name: String?, Call.State)
+    case outgoing(number: String, name: String?, Call.State, routes: Set<Call.Route>?)
     /// - call: its id or the beginning of it; nil for the only call.
     case update(Call.State, call: String?, Call.EndReason?)
 
@@ -47,15 +49,32 @@ enum ProviderMessage: Hashable {
 
     private static func report(_ fields: MessageFields) throws(MessageRefusal) -> ProviderMessage {
         let isIncoming = try fields.word("report", ["incoming": true, "outgoing": false])
-        try only(["report", "number", "name"] + (isIncoming ? [] : ["state"]), in: fields)
+        try only(["report", "number", "name", "routes"] + (isIncoming ? [] : ["state"]), in: fields)
         let number = try fields.optionalTextOrNumber("number") ?? ""
         let name = try fields.optionalText("name")
-        if isIncoming { return .incoming(number: number, name: name) }
+        let routes = try routes(fields)
+        if isIncoming { return .incoming(number: number, name: name, routes: routes) }
         guard !number.isEmpty else { throw .malformed("report: \"number\" is missing: a string") }
         let state: Call.State =
             try fields.optionalText("state") == nil
             ? .dialing : fields.word("state", ["dialing": .dialing, "alerting": .alerting])
-        return .outgoing(number: number, name: name, state)
+        return .outgoing(number: number, name: name, state, routes: routes)
+    }
+
+    private static func routes(_ fields: MessageFields) throws(MessageRefusal) -> Set<Call.Route>? {
+        guard let words = try fields.optionalWords("routes") else { return nil }
+        let accepted = Call.Route.allCases.map(\.rawValue).joined(separator: ", ")
+        var routes: Set<Call.Route> = []
+        for word in words {
+            guard let route = Call.Route(rawValue: word) else {
+                throw .malformed("report: \"routes\": one of \(accepted) expected, not \"\(word)\"")
+            }
+            routes.insert(route)
+        }
+        guard !routes.isEmpty else {
+            throw .malformed("report: \"routes\" is empty; accepted: at least one of \(accepted)")
+        }
+        return routes
     }
 
     private static func update(_ fields: MessageFields) throws(MessageRefusal) -> ProviderMessage {

@@ -1,4 +1,5 @@
 import BTCall
+import BTCallJSON
 import CommandKit
 import ControlLoop
 import JSONText
@@ -9,21 +10,24 @@ import JSONText
 /// watch` around it.
 enum HookVariables {
     static let names = [
-        "BTCALL_EVENT", "BTCALL_TIME", "BTCALL_CALL", "BTCALL_STATE", "BTCALL_DIRECTION", "BTCALL_NUMBER",
-        "BTCALL_NAME", "BTCALL_PROVIDER", "BTCALL_DEVICE", "BTCALL_OLD_DEVICE", "BTCALL_REASON", "BTCALL_ADDRESS",
-        "BTCALL_BUTTON", "BTCALL_SETTING", "BTCALL_VALUE", "BTCALL_JSON",
+        "BTCALL_EVENT", "BTCALL_TIME", "BTCALL_CALL", "BTCALL_STATE", "BTCALL_STATUS", "BTCALL_DIRECTION",
+        "BTCALL_NUMBER", "BTCALL_NAME", "BTCALL_PROVIDER", "BTCALL_DEVICE", "BTCALL_OLD_DEVICE", "BTCALL_REASON",
+        "BTCALL_ADDRESS", "BTCALL_BUTTON", "BTCALL_SETTING", "BTCALL_VALUE", "BTCALL_ICON", "BTCALL_JSON",
     ]
 
     /// Members of an event's JSON whose variables have other names; nil: in BTCALL_JSON only.
     private static let members: [String: String?] = [
         "old": "BTCALL_OLD_DEVICE", "new": "BTCALL_DEVICE", "name": "BTCALL_SETTING",
-        "score": "BTCALL_VALUE", "muted": "BTCALL_VALUE", "recording": "BTCALL_VALUE", "devices": nil,
+        "callStatus": "BTCALL_STATUS", "score": "BTCALL_VALUE", "muted": "BTCALL_VALUE", "recording": "BTCALL_VALUE",
+        "devices": nil, "values": nil,
         "problems": nil,
     ]
     /// The same for members of a call.
-    private static let callMembers: [String: String?] = ["index": nil, "startedAt": nil]
+    private static let callMembers: [String: String?] = [
+        "index": nil, "startedAt": nil, "accountId": nil, "userId": nil, "callStatus": "BTCALL_STATUS",
+    ]
     /// The same for a call when it was added: its state may have changed.
-    private static let earlierMembers = callMembers.merging(["state": nil]) { _, new in new }
+    private static let earlierMembers = callMembers.merging(["state": nil, "callStatus": nil]) { _, new in new }
 
     /// - Parameter call: the call of an event that carries only its id; nil if it is unknown, and for other events.
     static func values(of event: BridgeEvent, _ call: Call?, at time: WallClock) -> [String: String] {
@@ -37,6 +41,9 @@ enum HookVariables {
             // Device words, as on the bus.
             values["BTCALL_OLD_DEVICE"] = old.description
             values["BTCALL_DEVICE"] = new.description
+        case .headsetEvent(_, _, let parameters):
+            add(json, members, to: &values)
+            values["BTCALL_VALUE"] = parameters.joined(separator: ",")
         default: add(json, members, to: &values)
         }
         values["BTCALL_EVENT"] = event.word

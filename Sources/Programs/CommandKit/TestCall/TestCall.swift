@@ -281,7 +281,8 @@ package final class TestCall: CallProvider {
         case .daemonAppeared, .daemonVanished, .activationFailed, .callAdded, .callQualityChanged, .devicesChanged,
             .problemsChanged,
             .stateChanged, .settingChanged, .speakingWhileMuted, .callRecordedChanged, .recordingDenied,
-            .recordingRequested, .doNotDisturbChanged, .incomingCall, .cameraSettingsChanged, .mediaChangeRequested:
+            .recordingRequested, .doNotDisturbChanged, .incomingCall, .cameraSettingsChanged, .mediaChangeRequested,
+            .headsetEvent, .headsetChanged, .callStatusChanged:
             break
         }
     }

@@ -3,6 +3,7 @@ import BluetoothTypes
 import CommandKit
 import ControlLoop
 import HandsFree
+import JSONText
 import Telephony
 
 /// `btcall-lab gateway`: obeys a driver, and has one ``GatewayLink`` for each headset.

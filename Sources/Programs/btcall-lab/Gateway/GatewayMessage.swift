@@ -1,6 +1,7 @@
 import BTCallSimulator
 import CommandKit
 import HandsFree
+import JSONText
 import Telephony
 
 /// One message from the driver of `btcall-lab gateway`.

@@ -2,6 +2,7 @@ import BTCallSimulator
 import BluetoothTypes
 import CommandKit
 import HandsFree
+import JSONText
 
 /// The object `ag` of `configure`. Missing keys have the default gateway's values; unknown keys are ignored.
 extension GatewaySetup {
@@ -15,11 +16,7 @@ extension GatewaySetup {
             configuration.profile = profile
         }
         if let word = try fields.optionalTextOrNumber("version") {
-            // 1.10 as a number is 1.1.
-            guard let version = ProfileVersion(word: word == "1.1" ? "1.10" : word) else {
-                throw .unsupported("version \"\(word)\": accepted: 1.5 to 1.10")
-            }
-            configuration.version = version
+            try readVersion(word)
         }
         if let words = try fields.optionalWords("features") {
             configuration.features = try Self.all(words, "feature") { AudioGatewayFeatures(word: $0) }
@@ -39,6 +36,17 @@ extension GatewaySetup {
         if try fields.optionalList("calls") != nil { calls = try GatewayCall.table(fields) }
         // The driver decides when a request has timed out.
         configuration.requestTimeout = .seconds(86400)
+    }
+
+    /// The Headset Profile has versions of its own, which change nothing here.
+    private mutating func readVersion(_ word: String) throws(MessageRefusal) {
+        if configuration.profile == .headset, ["1", "1.0", "1.1", "1.2"].contains(word) { return }
+        // 1.10 as a number is 1.1.
+        guard let version = ProfileVersion(word: word == "1.1" ? "1.10" : word) else {
+            let own = configuration.profile == .headset ? "1.0 to 1.2, or those of HFP_AG: " : ""
+            throw .unsupported("version \"\(word)\": accepted: \(own)1.5 to 1.10")
+        }
+        configuration.version = version
     }
 
     private static func all<Value>(

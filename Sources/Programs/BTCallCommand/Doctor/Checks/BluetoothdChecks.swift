@@ -28,16 +28,6 @@ let bluetoothdChecks = [
         }
     },
     DoctorCheck(
-        "bluetoothd-version", .warning, finds: "this version of bluetoothd has a known fault with headsets",
-        remedy: "update the package bluez", command: "bluetoothctl --version"
-    ) { system in
-        guard let version = system.bluetoothdVersion else { return .skipped("the program bluetoothd is not found") }
-        return DoctorCheck.Outcome(
-            KnownFault.bluetoothd.filter { $0.concerns(version) }.map {
-                DoctorEvidence("bluetoothd \(version) \($0.symptom)", seen: "bluetoothd --version; \($0.source)")
-            })
-    },
-    DoctorCheck(
         "profile-owner", .fault,
         finds: "another program (PipeWire, PulseAudio, oFono, BlueALSA) has the Hands-Free or Headset Profile",
         remedy: "stop it, or configure it without these profiles: only one program can have them"

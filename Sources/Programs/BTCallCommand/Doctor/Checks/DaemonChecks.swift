@@ -85,6 +85,7 @@ let daemonChecks = [
         command: "apt-get install --reinstall btcall && systemctl reload dbus"
     ) { system in
         guard system.bus.name == "system" else { return .skipped("this is not the system's bus") }
+        guard !system.isContainer else { return .skipped("this is a container: the machine's own policy counts") }
         let places = ["/usr/share/dbus-1/system.d/org.btcall.conf", "/etc/dbus-1/system.d/org.btcall.conf"]
         let there = places.filter { system.exists($0) }
         guard let last = there.last else {

@@ -1,24 +1,5 @@
-import BluetoothTypes
-
-/// Checks for known faults of the kernel.
+/// Checks how the kernel is set up.
 let kernelChecks = [
-    DoctorCheck(
-        "kernel-version", .warning, finds: "this version of the kernel has a known fault with headsets",
-        remedy: "update the kernel", command: "uname -r"
-    ) { system in
-        guard let version = system.kernel else { return .skipped("/proc/sys/kernel/osrelease cannot be read") }
-        var faults = KnownFault.kernel.filter { $0.concerns(version) }
-        let settings = system.usbAdapters.map {
-            USBDescriptors.voiceSettings(system.bytes("\($0.path)/../descriptors") ?? [])
-        }
-        if settings.contains(where: { !$0.isEmpty && !$0.contains(6) }) {
-            faults += KnownFault.kernelWithoutSetting6.filter { $0.concerns(version) }
-        }
-        return DoctorCheck.Outcome(
-            faults.map {
-                DoctorEvidence("Linux \(version) \($0.symptom)", seen: "/proc/sys/kernel/osrelease; \($0.source)")
-            })
-    },
     DoctorCheck(
         "realtime-throttling", .warning,
         finds: "the kernel gives real-time threads less of its time than usual, or none",
@@ -36,5 +17,5 @@ let kernelChecks = [
                 seen: "\(path)runtime_us is \(runtime), \(path)period_us is \(period)",
                 severity: runtime == 0 ? .fault : nil)
         ])
-    },
+    }
 ]

@@ -1,0 +1,86 @@
+import ArgumentParser
+import BTCall
+import CommandKit
+import JSONText
+
+/// `btcall notify-incoming`: a call that wakes what sleeps.
+struct NotifyIncomingCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "notify-incoming", abstract: "Let headsets ring for a call that arrives elsewhere.",
+        discussion: """
+            It needs btcall-web, to which the call belongs afterwards: this command ends at once. Neither \
+            btcall-web nor btcalld has to run: systemd starts the one, and the bus the other. Everything that \
+            headsets ask counts as done. A web page that is registered with the name of --provider takes the call \
+            over, and is asked instead. An unanswered call ends as missed after --seconds.
+
+            A program that owns its call uses `btcall call report` or `btcall provider`.
+
+            Examples:
+              btcall notify-incoming 5550100 --name Door
+              btcall notify-incoming 200 --provider kiosk --key "$EVENT" --seconds 30
+            """)
+
+    @Argument(help: "The caller's number; empty when withheld.")
+    var number: String
+
+    @Option(help: "The caller's name.")
+    var name: String?
+
+    @Option(help: ArgumentHelp("The application that is asked.", valueName: "name"))
+    var provider = "push"
+
+    @Option(
+        name: .customLong("route"),
+        help: ArgumentHelp(
+            "A kind of device that the call may use: \(CallReportCommand.kinds); once for each. Default: all.",
+            valueName: "kind"),
+        completion: .list(Call.Route.allCases.map(\.rawValue)), transform: { try CallReportCommand.route($0) })
+    var routes: [Call.Route] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "1 to 64 characters: the same key again is the same call, not a second one.", valueName: "key"))
+    var key: String?
+
+    @Option(help: ArgumentHelp("How long it rings: 5 to 300.", valueName: "seconds"))
+    var seconds = 60
+
+    @Option(help: ArgumentHelp("The Unix socket of btcall-web.", valueName: "path"), completion: .file())
+    var socket = LocalWeb.socket
+
+    @OptionGroup var options: CommonOptions
+
+    func validate() throws {
+        guard (5...300).contains(seconds) else { throw ValidationError("--seconds is 5 to 300") }
+        guard key.map({ (1...64).contains($0.count) }) ?? true else {
+            throw ValidationError("--key has 1 to 64 characters")
+        }
+        if provider.isEmpty { throw ValidationError("--provider is empty: leave it out, or name an application") }
+    }
+
+    func run() throws {
+        let command = self
+        var terminal = Output.terminal(options.color)
+        terminal.reportsJSON = options.json
+        let output = terminal
+        let code = runOnControlLoop { await exitStatus(output) { try command.perform(output) } }
+        if code != 0 { throw ExitCode(code) }
+    }
+
+    func perform(_ output: Output) throws {
+        let call = try LocalWeb(path: socket).post("/v1/calls/incoming", body)
+        guard !options.json else { return output.print(call) }
+        guard let id = call["call"]?.stringValue else { throw CommandFailure("btcall-web names no call") }
+        output.print("call \(id)")
+    }
+
+    private var body: JSON {
+        var members: [(String, JSON)] = [
+            ("number", .string(number)), ("provider", .string(provider)), ("seconds", JSON(seconds)),
+        ]
+        if let name { members.append(("name", .string(name))) }
+        if let key { members.append(("key", .string(key))) }
+        if !routes.isEmpty { members.append(("routes", JSON(routes.map(\.rawValue)))) }
+        return JSON(members)
+    }
+}
