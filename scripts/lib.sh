@@ -42,6 +42,14 @@ debian_mirror() {
 
 need_swift() { command -v swift >/dev/null || die "no Swift toolchain in PATH: install Swift 6.2 or later from swift.org"; }
 
+# The programs that ship, and btcall-lab.
+release_products="btcalld btcall btcall-lab btcall-baresip btcall-web"
+# build_release PRODUCT...: as they ship.
+build_release() {
+	local product
+	for product in "$@"; do swift build -c release --static-swift-stdlib --product "$product" || return 1; done
+}
+
 # Test targets that do not depend on time, and as a filter of `swift test`.
 pure_test_targets="JSONTextTests BluetoothTypesTests TelephonyTests HandsFreeTests RoutingTests HeadsetPolicyTests BaresipControlTests RealTimeStorageTests AudioDSPTests"
 pure_tests="^(${pure_test_targets// /|})\."
