@@ -5,9 +5,10 @@
                                                          a counted signal as WAV; a tone instead of it from FROM to TO
     analyse.py stereo FILE SECONDS LEFT RIGHT [RATE]     a tone on each channel as WAV, each of -9.0 dB
     analyse.py decode [--code N] [--hole MS] FILE...     which part of a counted signal was heard when, and what is missing
-    analyse.py tone FILE HZ [--channel N] [--from T] [--to T] [--start T | --end T] [--limit MS]
+    analyse.py tone FILE HZ [--channel N] [--bend PERCENT] [--from T] [--to T] [--start T | --end T] [--limit MS]
                                                          share of the energy at HZ in windows of 1/8 s, without the
-                                                         windows in which the lab stalled for more than MS (40)
+                                                         windows in which the lab stalled for more than MS (40); --bend: at
+                                                         the best frequency of each window, at most so far from HZ
     analyse.py delay SAID HEARD [--code N] [--edge S]    how long a counted signal took from one recording to the other: in
                                                          all, and its last S seconds (10) against the first
     analyse.py windows --near FILE... --far FILE... [--window NAME FROM TO]...
@@ -18,9 +19,10 @@
                                                          lab stood still for longer than MS (250) or too often
     analyse.py clock                                     guest clock against lab time
 
-A recording FILE.wav has its time beside it in FILE.times (lines "sample time"; "# clock guest|lab", "# mode
+A recording FILE.wav has its time beside it in FILE.times (lines "sample time"; "# clock guest|unit|lab", "# mode
 steady|arrival"). T is lab time in seconds (or +S, -S: seconds after the beginning, before the end). A recording without
-times is placed by --start or --end, the lab time of its first or last sample.
+times is placed by --start or --end, the lab time of its first or last sample. Clocks and stalls of the guest are in
+watch.log, those of the unit in unit/watch.log ("# clock unit").
 """
 import argparse
 import json
@@ -43,10 +45,15 @@ PAUSE = 0.2                                            # packets later than this
 DELAY_MIN, DELAY_MAX = -0.1, 5.0                       # of a signal, in seconds: a clock may be a little off
 
 
-class GuestClock:
-    """Maps the guest's CLOCK_MONOTONIC to lab time, by the exchanges that lab-watch logs once a second."""
+# Logs of lab-watch by the guest that it runs in.
+WATCHED = {"guest": "watch.log", "unit": "unit/watch.log"}
 
-    def __init__(self, path="watch.log"):
+
+class GuestClock:
+    """Maps a guest's CLOCK_MONOTONIC to lab time, by the exchanges that lab-watch logs once a second."""
+
+    def __init__(self, guest="guest"):
+        path = self.path = WATCHED[guest]
         self.entries = np.array([[float(x) for x in line.split()[1:4]] for line in read_lines(path)
                                  if line.startswith("clock ")]).reshape(-1, 3)
         if len(self.entries):
@@ -56,7 +63,7 @@ class GuestClock:
 
     def to_lab(self, t):
         if not len(self.entries):
-            raise SystemExit("no guest clock: watch.log is missing or empty")
+            raise SystemExit(f"no guest clock: {self.path} is missing or empty")
         return t + np.interp(t, self.guest, self.offset)
 
     def report(self):
@@ -82,12 +89,12 @@ def stalls(limit_ms):
         words = line.split()
         if len(words) == 3:
             out.append([float(words[0]), float(words[1]), words[2]])
-    guest = [line.split() for line in read_lines("watch.log")]
-    clock = GuestClock()
-    for words in guest:
-        if words and words[0] in ("stall", "path") and len(clock.entries):
-            start = float(clock.to_lab(float(words[1])))
-            out.append([start, start + float(words[2]) / 1000, "guest" if words[0] == "stall" else "path"])
+    for guest, path in WATCHED.items():
+        clock = GuestClock(guest)
+        for words in (line.split() for line in read_lines(path)):
+            if words and words[0] in ("stall", "path") and len(clock.entries):
+                start = float(clock.to_lab(float(words[1])))
+                out.append([start, start + float(words[2]) / 1000, guest if words[0] == "stall" else "path"])
     return sorted([round(a, 4), round(b, 4), where] for a, b, where in out if (b - a) * 1000 > limit_ms)
 
 
@@ -107,7 +114,8 @@ def machine(longest_ms=LONGEST_MS):
         reached = max(reached, end)
     span = float(clock.entries[-1, 0] - clock.entries[0, 0]) if len(clock.entries) > 1 else 0.0
     longest, total = max(found, default=0.0), sum(found)
-    starved = max([float(line.split()[2]) for line in read_lines("watch.log") if line.startswith("starved ")], default=0.0)
+    starved = max([float(line.split()[2]) for path in WATCHED.values() for line in read_lines(path) if line.startswith("starved ")],
+                  default=0.0)
     faults = sum("radio: fault:" in line for line in read_lines("headset.log"))
     return {"times": len(took), "work_ms": round(mean, 1) if took else None, "limits": not took or mean <= SLOW * WORK_MS,
             "seconds": round(span, 1), "stalled_ms": round(1000 * total), "longest_ms": round(1000 * longest),
@@ -147,8 +155,8 @@ class Recording:
         parts = [np.array(p) for p in parts + [part] if len(p)]
         if not parts:
             return
-        if clock == "guest":
-            c = GuestClock()
+        if clock in WATCHED:
+            c = GuestClock(clock)
             parts = [np.column_stack([p[:, 0], c.to_lab(p[:, 1])]) for p in parts]
             self.bound_ms = round(1000 * c.bound, 2)
         if mode == "steady":          # a sound card's clock is even: a stamp is never early, the earliest is the right one
@@ -201,13 +209,15 @@ def seconds_between(recording, begin, end):
     return max(0.0, place(begin, 0.0)), min(length, place(end, length))
 
 
-def tone(recording, hz, begin, end, limit_ms):
+def tone(recording, hz, begin, end, limit_ms, bend=0.0):
     first, last = seconds_between(recording, begin, end)
     size = recording.rate // 8
     t = np.arange(size) / recording.rate
-    wave = np.exp(-2j * np.pi * hz * t)
+    steps = int(bend / 100 * hz / 0.5)                   # of 0.5 Hz
+    frequencies = hz + 0.5 * np.arange(-steps, steps + 1)
+    waves = np.exp(-2j * np.pi * np.outer(frequencies, t))
     still = stalls(limit_ms) if recording.times is not None else []
-    shares, excluded = [], 0
+    shares, found, excluded = [], [], 0
     for at in range(int(first * recording.rate), int(last * recording.rate) - size + 1, size):
         piece = recording.pcm[at:at + size]
         if recording.times is not None:
@@ -216,7 +226,9 @@ def tone(recording, hz, begin, end, limit_ms):
                 excluded += 1
                 continue
         energy = float((piece ** 2).sum())
-        share = 2 * abs(np.dot(piece, wave)) ** 2 / (size * energy) if energy > size * 1e-8 else 0.0
+        powers = np.abs(waves @ piece) ** 2
+        share = 2 * powers.max() / (size * energy) if energy > size * 1e-8 else 0.0
+        found.append(float(frequencies[powers.argmax()]))
         shares.append((round(float(share), 4), round(at / recording.rate, 3)))
     windows = len(shares) + excluded
     out = {"hz": hz, "rate": recording.rate, "seconds": round(last - first, 3), "windows": windows, "excluded": excluded,
@@ -226,6 +238,8 @@ def tone(recording, hz, begin, end, limit_ms):
            "timed": recording.times is not None}
     if shares:
         values = [s for s, _ in shares]
+        if steps:
+            out.update(hz_least=min(found), hz_most=max(found))
         out.update(share_min=min(values), share_mean=round(sum(values) / len(values), 4),
                    below_098=sum(v < 0.98 for v in values),
                    worst=[{"share": s, "at": at, "time": None if recording.times is None
@@ -413,6 +427,7 @@ def main():
     v = verbs.add_parser("tone")
     v.add_argument("file"), v.add_argument("hz", type=float), v.add_argument("--start", type=float)
     v.add_argument("--channel", type=int, default=0)
+    v.add_argument("--bend", type=float, default=0.0, metavar="PERCENT")
     v.add_argument("--end", type=float, dest="end_time")
     v.add_argument("--from", dest="begin"), v.add_argument("--to", dest="end")
     v.add_argument("--limit", type=float, default=40.0)
@@ -438,7 +453,7 @@ def main():
     elif a.verb == "decode":
         result = decode(a.file, a.code, a.hole)
     elif a.verb == "tone":
-        result = tone(Recording(a.file, a.start, a.end_time, a.channel), a.hz, a.begin, a.end, a.limit)
+        result = tone(Recording(a.file, a.start, a.end_time, a.channel), a.hz, a.begin, a.end, a.limit, a.bend)
     elif a.verb == "delay":
         result = delay(Recording(a.said), Recording(a.heard), a.code, a.edge)
     elif a.verb == "windows":

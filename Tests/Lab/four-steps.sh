@@ -1,12 +1,12 @@
 # The four steps with real bluetoothd, for one codec: . "$LAB/four-steps.sh" cvsd|msbc. Sourced by scripts/2*.sh.
 # 1 a call starts without a headset: earpiece. 2 headset 1 connects: the call moves to it. 3 headset 1 dies silently:
-#     earpiece. 4 headset 2 connects: the call moves there; its button ends the call.
+#     earpiece. 4 headset 2 is paired during the call, and the call moves there; its button ends the call.
 # The far end is counted signal 0, the earpiece's microphone 1, those of the headsets 2 and 3.
 . "$LAB/lib.sh"
 codec=$1
 
 start_btcalld || fail "btcalld starts"
-bonded $H1 $H2 || fail "the headsets are paired"
+bonded $H1 || fail "headset 1 is paired"
 for h in h1 h2; do
 	hs $h power off; hs $h codecs "$([ "$codec" = cvsd ] && echo cvsd || echo cvsd,msbc)"; hs $h power on
 done
@@ -22,7 +22,7 @@ listen 0 earpiece
 speak 0 "$WORK/near-in.wav"
 
 # 1
-test_call --outgoing --number 1001 --far-end "$SHARE/far.wav" --record "$WORK/uplink.wav" --seconds 150
+LD_PRELOAD=$LAB_BIN/exchange-recorder.so LAB_EXCHANGE=$WORK/far test_call --outgoing --number 1001 --far-end "$SHARE/far.wav" --record "$WORK/uplink.wav" --seconds 150
 check "step 1: route is the earpiece" wait_route earpiece 25
 sleep 3
 golden why-step-1.txt why
@@ -43,8 +43,16 @@ golden why-step-3.txt why
 check_json "step 3: BlueZ has not noticed yet" "$(prop $H1 Connected | jq -R .)" '. == "b true"'
 sleep 2
 
-# 4
+# 4: headset 2, which nobody knows, pairs during the call; btcalld searches for nobody meanwhile.
+pairing_from=$(lab_time)
+btcall headset pair --window 60 --allow $H2 >"$WORK/pair.txt" 2>&1 &
+pair=$!
+check "step 4: a window opens during the call" wait_until 5 eval '[ "$(property /org/btcall Pairing1 State)" = open ]'
+is "step 4: btcalld does not search" "$(property /org/btcall Pairing1 Searching)" "boolean false"
 check "step 4: headset 2 connects" switch_on h2
+if wait $pair; then ok "step 4: headset 2 is paired"; else not_ok "step 4: headset 2 is paired"; sed 's/^/# /' "$WORK/pair.txt"; fi
+pairing_to=$(lab_time)
+note "paired and connected: from $pairing_from to $pairing_to"
 check "step 4: audio link opens" hs h2 wait sco 10
 check "step 4: route is headset 2" wait_route bluetooth:$H2 5
 check "step 4: BlueZ has noticed that headset 1 is dead" wait_until 20 gone $H1
@@ -91,10 +99,16 @@ note "silences: $(jq -c '.silences' <<<"$heard")"
 outside='select(.ms >= 20 and (.before == "h1.wav" and .after == "earpiece.wav" | not))'
 at_most "steps 2 and 4: times that signal is missing" "$(jq "[.missing[] | $outside | select(.stalled | not)] | length" <<<"$heard")" 0
 at_most "steps 2 and 4: silent moments" "$(jq "[.silences[] | $outside | select(.stalled | not)] | length" <<<"$heard")" 0
+during="select(.ms >= 20 and .time_to > $pairing_from and .time < $pairing_to)"
+at_most "step 4: silent moments while headset 2 pairs" "$(jq "[.silences[] | $during | select(.stalled | not)] | length" <<<"$heard")" 0
 note "left out because the lab stalled: $(jq "[.missing[], .silences[] | $outside | select(.stalled)] | length" <<<"$heard")"
 last=$(jq .rx_last <<<"$lost")
 first=$(jq --argjson last "$last" '[.files[] | select(.file == "earpiece.wav") | .segments[] | select(.time_end > $last) | [.time, $last] | max] | min' <<<"$heard")
 at_most "step 3: earpiece sounds after the headset's last packet (ms)" "$(awk -v a="$last" -v b="$first" 'BEGIN { printf "%.0f", 1000 * (b - a) }')" 300
+far=$(analyse decode --code 1 far-heard.wav)
+again=$(jq --argjson last "$last" '[.files[0].segments[] | select(.time_end > $last) | [.time, $last] | max] | min' <<<"$far")
+at_most "S0.14 step 3: the far end hears the caller again (ms)" "$(awk -v a="$last" -v b="$again" 'BEGIN { printf "%.0f", b == "null" ? 1e9 : 1000 * (b - a) }')" 300
+at_most "S0.14 step 3: most missing of the caller at once from then on (ms)" "$(jq --argjson from "${again:-0}" '[.files[0].gaps[] | select(.time > $from) | .missing_ms] | max // 0' <<<"$far")" 20
 
 # Towards the far end: each microphone in turn, without gaps.
 for code in 1 2 3; do

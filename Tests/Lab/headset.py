@@ -4,7 +4,6 @@ Commands arrive as words (see README.md, "Headset commands"); each answers with 
 """
 import array
 import asyncio
-import json
 import os
 import wave
 

@@ -2,12 +2,15 @@
 """Host side of the lab: a radio, a controller for the guest, and the headsets, in one process.
 
     lab.py --hci-socket PATH --ctl-socket PATH [--ctl-socket PATH2] [--qemu-socket PATH] --dir DIR [--headsets 2]
+        [--unit-hci-socket PATH --unit-ctl-socket PATH --unit-shell-socket PATH]
 
-The guest's host stack is whoever connects to --hci-socket and speaks H4. Control is one line in, one line out
-("OK {json}" / "ERR text") on each control socket:   h1|h2|lab COMMAND [ARGUMENTS]   (see README.md).
+The guest's host stack is whoever connects to --hci-socket and speaks H4; that of the unit, a second guest, connects to
+--unit-hci-socket. Control is one line in, one line out ("OK {json}" / "ERR text") on each control socket:
+h1|h2|unit|lab COMMAND [ARGUMENTS]   (see README.md).
 """
 import argparse
 import asyncio
+import functools
 import gc
 import json
 import logging
@@ -27,7 +30,9 @@ import radio
 from clock import lab_time, say
 from headset import GUEST, Headset
 from machine import Machine
+from unit import Unit
 
+UNIT = "00:1B:DC:07:00:02"
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -39,6 +44,7 @@ class Lab:
         self.machine = Machine(args.qemu_socket)
         self.voice = radio.VoiceRouting(int(args.voice == "host")) if args.voice else None
         self.headsets = {}
+        self.unit = Unit()
         self.patience = float(os.environ.get("LAB_PATIENCE") or 3)       # as in lib.sh: waits are said in seconds of a quick machine
         self.snoop = open(args.snoop, "wb", buffering=0) if args.snoop else None
         if self.snoop:
@@ -52,23 +58,34 @@ class Lab:
 
     async def guest_hci(self, reader, writer):
         """The guest's HCI byte stream (H4). Its controller exists from its first connection on."""
-        say("guest hci connected")
-        stream = radio.H4Stream()
-
         def to_guest(packet):
             self.btsnoop(packet, True)
             writer.write(packet)
-        self.guest = self.air.add(GUEST, to_guest, self.sco_mtu)
+        self.guest = self.air.add(GUEST, to_guest, self.sco_mtu, linux=True)
         if self.voice is not None:
             self.guest.voice = self.voice
+
+        def from_guest(packet):
+            self.btsnoop(packet, False)
+            self.guest.from_host(packet)
+        await self.serve("guest", self.guest, from_guest, reader)
+
+    async def unit_hci(self, reader, writer):
+        """The same for the second guest."""
+        controller = self.air.add(UNIT, writer.write, self.sco_mtu, linux=True)
+        await self.serve("unit", controller, controller.from_host, reader)
+
+    @staticmethod
+    async def serve(name, controller, from_host, reader):
+        say(name, "hci connected")
+        stream = radio.H4Stream()
         while data := await reader.read(65536):
             for packet in stream.feed(data):
-                self.btsnoop(packet, False)
-                self.guest.from_host(packet)
-        say("guest hci gone; lost sync bytes:", stream.lost_sync)
-        self.guest.alive = False
+                from_host(packet)
+        say(name, "hci gone; lost sync bytes:", stream.lost_sync)
+        controller.alive = False
 
-    async def control(self, reader, writer):
+    async def control(self, reader, writer, watch=clock.watch):
         watching = False
         while line := await reader.readline():
             try:
@@ -78,15 +95,17 @@ class Lab:
                 if words == ["lab", "watch"]:
                     if not watching:
                         watching = True
-                        clock.watch.began()
-                    clock.watch.asked()
+                        watch.began()
+                    watch.asked()
                     result = lab_time()
                 elif words[0] == "lab":
                     result = await self.command(words[1], words[2:])
+                elif words[0] == "unit":
+                    result = await self.unit.command(words[1], words[2:])
                 elif words[0] in self.headsets:
                     result = await self.headsets[words[0]].command(words[1], words[2:])
                 else:
-                    raise ValueError("lab|" + "|".join(self.headsets))
+                    raise ValueError("lab|unit|" + "|".join(self.headsets))
                 reply = "OK " + json.dumps(result, default=str)
             except Exception as e:
                 reply = "ERR " + (str(e) or repr(e)).replace("\n", " ")
@@ -134,6 +153,9 @@ async def main():
     p.add_argument("--hci-socket", required=True)
     p.add_argument("--ctl-socket", action="append", default=[])
     p.add_argument("--qemu-socket", help="QEMU's control socket (QMP)")
+    p.add_argument("--unit-hci-socket", help="as --hci-socket, for the unit")
+    p.add_argument("--unit-ctl-socket", help="control socket of the unit's lab-watch")
+    p.add_argument("--unit-shell-socket", help="the unit's shell connects here")
     p.add_argument("--dir", default=".")
     p.add_argument("--headsets", type=int, default=2)
     p.add_argument("--codecs", default="cvsd,msbc")
@@ -150,6 +172,11 @@ async def main():
         lab.headsets[h.name] = h
         await h.power_on()
     await asyncio.start_unix_server(lab.guest_hci, args.hci_socket)
+    if args.unit_hci_socket:
+        await asyncio.start_unix_server(lab.unit_hci, args.unit_hci_socket)
+        # Waits of the headsets do not depend on how the unit fares.
+        await asyncio.start_unix_server(functools.partial(lab.control, watch=clock.Watch()), args.unit_ctl_socket)
+        await asyncio.start_unix_server(lab.unit.connected, args.unit_shell_socket)
     for path in args.ctl_socket:
         await asyncio.start_unix_server(lab.control, path)
     for code in range(counted.CODES):

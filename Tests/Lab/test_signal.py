@@ -289,6 +289,20 @@ class Analysis(unittest.TestCase):
         self.assertEqual(result["below_098"], 1)
         self.assertAlmostEqual(result["worst"][0]["at"], 8, delta=0.13)
 
+    def test_a_tone_that_a_resampler_bends_is_found_within_the_bend_and_its_dips_are(self):
+        t = np.arange(10 * 16000) / 16000
+        pcm = 10000 * np.sin(2 * np.pi * 1004.8 * t)
+        self.headset("h1", pcm, 16000, self.OFFSET + 100)
+        self.clock()
+        self.assertLess(analyse.tone(analyse.Recording("h1.wav"), 1000, "+1", "-1", 40.0)["share_mean"], 0.4)
+        result = analyse.tone(analyse.Recording("h1.wav"), 1000, "+1", "-1", 40.0, 0.6)
+        self.assertGreater(result["share_min"], 0.99)
+        self.assertEqual((result["hz_least"], result["hz_most"]), (1005, 1005))
+        pcm[int(8.02 * 16000):int(8.04 * 16000)] = 0
+        self.headset("h1", pcm, 16000, self.OFFSET + 100)
+        self.assertEqual(analyse.tone(analyse.Recording("h1.wav"), 1000, "+1", "-1", 40.0, 0.6)["below_098"], 1)
+        self.assertLess(analyse.tone(analyse.Recording("h1.wav"), 1100, "+1", "-1", 40.0, 0.6)["share_mean"], 0.01)
+
     def test_tone_placed_by_its_end(self):
         self.clock("stall 103.000000 80.0")
         self.write("uplink", 10000 * np.sin(2 * np.pi * 1000 * np.arange(5 * 16000) / 16000), 16000)
@@ -348,6 +362,24 @@ class Analysis(unittest.TestCase):
         found = analyse.stalls(40.0)
         self.assertEqual([where for _, _, where in found], ["headset", "guest", "path"])
         self.assertAlmostEqual(found[1][0], self.OFFSET + 105.5, delta=0.001)
+
+    def test_the_unit_s_recording_and_stalls_are_on_its_own_clock(self):
+        """The unit started 40 s after the guest; it stalled while 30 ms of its tone were lost."""
+        self.clock()
+        os.mkdir("unit")
+        self.log("unit/watch.log", *(f"clock {60 + s:.6f} {self.OFFSET + 100 + s + 0.0002:.6f} 0.000300" for s in range(30)),
+                 "stall 64.000000 60.0", "starved 64.0 1100.0")
+        pcm = 10000 * np.sin(2 * np.pi * 1000 * np.arange(10 * 8000) / 8000)
+        pcm[int(4.02 * 8000):int(4.05 * 8000)] = 0
+        self.write("unit/heard", pcm, 8000)
+        self.log("unit/heard.times", "# clock unit", "# mode arrival", *(f"{i} {60 + i / 8000:.6f}" for i in range(0, len(pcm), 60)))
+        self.assertEqual([(round(start - self.OFFSET, 2), where) for start, _, where in analyse.stalls(40.0)], [(104.0, "unit")])
+        recording = analyse.Recording("unit/heard.wav")
+        result = analyse.tone(recording, 1000, str(self.OFFSET + 101), str(self.OFFSET + 109), 40.0)
+        self.assertAlmostEqual(float(recording.time_of(0)), self.OFFSET + 100, delta=0.002)
+        self.assertGreater(result["excluded"], 0)
+        self.assertGreater(result["share_min"], 0.999)
+        self.assertFalse(analyse.machine()["still"])            # a program of the unit had to wait
 
     def test_limits_are_for_a_machine_that_is_quick_enough(self):
         def speed():

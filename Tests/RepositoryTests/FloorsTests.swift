@@ -276,4 +276,15 @@ import Testing
             #expect(others == Self.widerTests[target.name] ?? [], "\(target.name)")
         }
     }
+
+    @Test func `nothing of HTTP is in the daemon: btcall-web speaks it`() throws {
+        let paths = try ["Sources/Daemon", "Sources/Shells", "Sources/Programs/btcalld"].flatMap {
+            try Page.paths(withSuffix: ".swift", under: [$0])
+        }
+        #expect(paths.count > 200)
+        for path in paths {
+            let text = try RepositoryTests.contents(path)
+            for word in ["HTTP/1", "Content-Type", "AF_INET"] { #expect(!text.contains(word), "\(path): \(word)") }
+        }
+    }
 }

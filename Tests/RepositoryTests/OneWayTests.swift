@@ -39,7 +39,7 @@ import Testing
             found == [
                 "\(programs)/btcall-lab/Commands/DemoCommand.swift": 3,
                 // Help and version, without foreign text.
-                "\(programs)/btcall-baresip/BaresipProgram.swift": 1,
+                "\(programs)/btcall-baresip/BaresipProgram.swift": 1, "\(programs)/btcall-web/WebProgram.swift": 1,
             ])
     }
 

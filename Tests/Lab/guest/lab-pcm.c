@@ -2,22 +2,36 @@
  *
  * usage: lab-pcm record DEVICE BASENAME [RATE [CHANNELS]]    writes BASENAME.wav (first channel) and BASENAME.times
  *        lab-pcm play DEVICE FILE.wav [RATE [CHANNELS]]      plays the file over and over, on all channels
+ *        lab-pcm record - BASENAME [RATE [CHANNELS]]         what another program writes to our standard input, without a header
  *
  * Ends on SIGTERM or SIGINT. BASENAME.times: lines "samples time": by that time (guest's CLOCK_MONOTONIC) the sound
- * card had made so many samples; "# break" after an overrun. Prints what went wrong on standard error. */
+ * card had made so many samples; "# break" after an overrun. LAB_CLOCK=unit: it runs in the unit, on its clock. A DEVICE that
+ * is no "hw:" is the unit's end of a Bluetooth link. Prints what went wrong on standard error. */
 #include <alsa/asoundlib.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 static volatile sig_atomic_t stop;
+static pthread_t main_thread;
+static snd_pcm_t *volatile opened;
 
-static void on_signal(int signal) { (void)signal; stop = 1; }
+/* alsa-lib goes on waiting for a silent link after a signal, unless it is told to stop; and the signal may have reached a
+ * thread of the device. */
+static void on_signal(int signal)
+{
+	stop = 1;
+	if (opened) snd_pcm_abort(opened);
+	if (!pthread_equal(pthread_self(), main_thread)) pthread_kill(main_thread, signal);
+}
 
 static double now(void)
 {
@@ -37,6 +51,7 @@ static snd_pcm_t *open_pcm(const char *device, snd_pcm_stream_t stream, unsigned
 	snd_pcm_hw_params_t *hw;
 	snd_pcm_uframes_t period = rate / 100, buffer = rate / 1000 * buffer_ms;
 	check(device, snd_pcm_open(&pcm, device, stream, 0));
+	opened = pcm;
 	snd_pcm_hw_params_alloca(&hw);
 	check("any", snd_pcm_hw_params_any(pcm, hw));
 	check("access", snd_pcm_hw_params_set_access(pcm, hw, SND_PCM_ACCESS_RW_INTERLEAVED));
@@ -58,6 +73,24 @@ static void put_header(FILE *f, uint32_t rate, uint32_t bytes)
 	fwrite(&align, 2, 1, f); fwrite(&bits, 2, 1, f); fwrite("data", 4, 1, f); fwrite(&bytes, 4, 1, f);
 }
 
+/* Whole frames from standard input; less than one frame when it ends. */
+static snd_pcm_sframes_t read_input(int16_t *in, size_t frame, unsigned chunk)
+{
+	size_t got = 0, wanted = frame * chunk;
+	while (!stop && got < wanted) {
+		ssize_t n = read(0, (char *)in + got, wanted - got);
+		if (n <= 0) break;
+		got += n;
+	}
+	return got / frame;
+}
+
+static snd_pcm_sframes_t waiting_input(size_t frame)
+{
+	int bytes = 0;
+	return ioctl(0, FIONREAD, &bytes) ? -1 : (snd_pcm_sframes_t)(bytes / frame);
+}
+
 static int record(const char *device, const char *base, unsigned rate, unsigned channels)
 {
 	char path[4096];
@@ -66,25 +99,30 @@ static int record(const char *device, const char *base, unsigned rate, unsigned 
 	snprintf(path, sizeof path, "%s.times", base);
 	FILE *times = fopen(path, "w");
 	if (!wav || !times) { perror(path); return 1; }
-	snd_pcm_t *pcm = open_pcm(device, SND_PCM_STREAM_CAPTURE, rate, channels, 1000);
+	int piped = !strcmp(device, "-");
+	snd_pcm_t *pcm = piped ? NULL : open_pcm(device, SND_PCM_STREAM_CAPTURE, rate, channels, 1000);
 	unsigned chunk = rate / 100;
 	int16_t *in = malloc(2 * channels * chunk), *first = malloc(2 * chunk);
 	uint64_t total = 0;
 	put_header(wav, rate, 0);
-	fprintf(times, "# clock guest\n# mode steady\n");
-	check("start", snd_pcm_start(pcm));
+	/* No even clock makes the samples of a Bluetooth link. */
+	const char *clock = getenv("LAB_CLOCK");
+	fprintf(times, "# clock %s\n# mode %s\n", clock ? clock : "guest", strncmp(device, "hw:", 3) ? "arrival" : "steady");
+	if (pcm) check("start", snd_pcm_start(pcm));
 	fprintf(stderr, "lab-pcm: recording %s\n", device);
 	while (!stop) {
-		snd_pcm_sframes_t n = snd_pcm_readi(pcm, in, chunk);
+		snd_pcm_sframes_t n = piped ? read_input(in, 2 * channels, chunk) : snd_pcm_readi(pcm, in, chunk);
+		if (piped && !n) break;
 		if (n < 0) {
 			fprintf(stderr, "lab-pcm: record %s: %s at %.3f\n", device, snd_strerror(n), now());
 			fprintf(times, "# break\n");
-			if (snd_pcm_recover(pcm, n, 1) < 0) break;
+			/* EIO: nothing came for seconds, because no link was open. */
+			if (n == -EIO ? snd_pcm_prepare(pcm) < 0 : snd_pcm_recover(pcm, n, 1) < 0) break;
 			snd_pcm_start(pcm);
 			continue;
 		}
 		total += n;
-		snd_pcm_sframes_t more = snd_pcm_avail(pcm);
+		snd_pcm_sframes_t more = piped ? waiting_input(2 * channels) : snd_pcm_avail(pcm);
 		if (more >= 0) fprintf(times, "%llu %.6f\n", (unsigned long long)(total + more), now());
 		for (snd_pcm_sframes_t i = 0; i < n; i++) first[i] = in[i * channels];
 		fwrite(first, 2, n, wav);
@@ -128,6 +166,7 @@ int main(int argc, char **argv)
 {
 	if (argc < 4) { fprintf(stderr, "usage: lab-pcm record|play DEVICE FILE [RATE [CHANNELS]]\n"); return 2; }
 	unsigned rate = argc > 4 ? atoi(argv[4]) : 48000, channels = argc > 5 ? atoi(argv[5]) : 2;
+	main_thread = pthread_self();
 	struct sigaction a = { .sa_handler = on_signal };
 	sigaction(SIGTERM, &a, NULL);
 	sigaction(SIGINT, &a, NULL);

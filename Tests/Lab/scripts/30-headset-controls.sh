@@ -15,12 +15,13 @@ golden why-controls-idle.txt why
 hs h1 mark
 test_call --incoming --number +4912345 --far-end tone:700 --seconds 60
 check "the headset rings" hs h1 wait ring 10
+# The ring tone comes through it.
+check "audio link opens" hs h1 wait sco 10
 hs h1 mark
 is "the incoming call is shown" "$(json '.[0] | "\(.state) \(.direction) \(.number)"' calls)" "ringing incoming +4912345"
 check "ATA is accepted" hs h1 answer
 check "the call is active" wait_until 5 calls_are active
 check "the headset is notified that the call is active" hs h1 wait indicator 5 call=1
-check "audio link opens" hs h1 wait sco 10
 check "route is the headset" wait_route bluetooth:$H1 5
 golden why-controls-answered.txt why
 

@@ -4,8 +4,11 @@
 # its reason, there are few, and the time until the next one doubles.
 . "$LAB/routing.sh"
 
-# Times long enough to start btcall in between.
-{ lab_config; echo "silentResumeMilliseconds = 3000"; echo "settleBluetoothMilliseconds = 2000"; } > "$SHARE/routing.conf"
+# Times long enough to start btcall in between, and for a guest that hears packets of 0.5 s ago.
+{
+	lab_config
+	printf '%s\n' "silentResumeMilliseconds = 3000" "silentCloseMilliseconds = 5000" "settleBluetoothMilliseconds = 2000"
+} > "$SHARE/routing.conf"
 start_btcalld "$SHARE/routing.conf" || fail "btcalld starts"
 pair_headsets
 watch_routes

@@ -45,6 +45,8 @@ places() { grep '^at ' "$SHARE/$1" | sort | uniq -c | sed 's/^/# /'; }          
 
 {
 	lab_config | sed 's/^voiceProcessing = none$/voiceProcessing = webrtc/'
+	# The interposer leaves a slow guest little: a link whose first packet comes late is opened again soon.
+	printf '%s\n' "openAttempts = 20" "penaltyBaseMilliseconds = 2000"
 	printf '[privacy]\nrecording = allow\n'
 } > "$SHARE/voice.conf"
 watched call.report
@@ -82,7 +84,8 @@ check "route is the earpiece again" wait_route earpiece 30
 check "headset 1 connects" switch_on h1
 check "audio link opens" hs h1 wait sco 40
 check "route is headset 1" wait_route bluetooth:$H1 30
-is "codec of headset 1" "$(hs h1 status | jq -r .codec)" msbc
+# btcalld goes back to CVSD when no packet of mSBC comes in within a second: on a slow machine, the guest is late by as much.
+at_least "headset 1 has mSBC" "$(hs h1 status | jq '.codec == "msbc" | if . then 1 else 0 end')" 1
 switched_with_codec "on headset 1"
 check "muted" btcall mute on
 sleep 2

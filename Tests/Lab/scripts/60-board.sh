@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=480 qemu="-device qemu-xhci -audiodev none,id=usb -device usb-audio,audiodev=usb"
+# lab: limit=560 qemu="-device qemu-xhci -audiodev none,id=usb -device usb-audio,audiodev=usb"
 # The board's own controls: jack by control elements and by an input device, hook by a key and by a GPIO line, the mixer and
 # another program that changes it, cards that come and go. No Bluetooth.
 . "$LAB/lib.sh"
@@ -36,12 +36,13 @@ is_available() { [ "$(device_json "$1" | jq .available)" = true ]; }            
 is_away() { ! is_available "$1"; }
 logged() { grep -c "$1" "$SHARE/btcalld.log"; }                                  # WORDS
 wakeups() { cat /proc/"$BTCALLD"/task/*/status | awk '/^voluntary/ { sum += $2 } END { print sum }'; }
-config() { # KEYS of the wired headset, of the earpiece
+config() { # KEYS of the wired headset, of the earpiece, of [audio]
 	cat <<-CONFIG
 	[daemon]
 	logLevel = debug
 	[audio]
 	voiceProcessing = none
+	$3
 	[device earpiece]
 	playback = hw:0,0
 	capture = hw:0,0
@@ -56,6 +57,7 @@ config() { # KEYS of the wired headset, of the earpiece
 	tones = none
 	[routing]
 	jackMasksEarpiece = no
+	jackDebounceMilliseconds = 1000
 	CONFIG
 }
 restart_btcalld() { # CONFIG TEXT
@@ -95,7 +97,7 @@ check "unplugged: route is the earpiece" eval "unplug && wait_route earpiece 5"
 
 routes=$(logged "route:")
 lab-control hw:2 set "Headphone Jack" 1 sleep 60 set "Headphone Jack" 0
-sleep 1
+sleep 2
 is "two quick edges of the jack move nothing" "$(logged "route:")" "$routes"
 
 lab-control hw:2 set "Headphone Jack" 1
@@ -193,7 +195,7 @@ check "unplugged by the input device" wait_route earpiece 5
 routes=$(logged "route:")
 tell jack sw 2 1
 tell jack sw 2 0
-sleep 1
+sleep 2
 is "two quick edges of the input device move nothing" "$(logged "route:")" "$routes"
 check "the loudspeaker is preferred again" btcall prefer speakerphone
 check "route is the loudspeaker again" wait_route speakerphone 5
@@ -209,6 +211,30 @@ check "the input device is removed: nothing is plugged in" wait_route earpiece 5
 is "and the problem says so" "$(problem jack.wiredHeadset)" "wiredHeadset: the jack evdev:Lab Jack is not watched: there is no input device Lab Jack; there is AT Translated Set 2 keyboard, Lab Cradle"
 kill $TEST_CALL
 check "the second call has ended" wait_until 10 calls_are ""
+
+# --- without automatic configuration no mixer is touched ------------------------------------------------------------------
+mixer() { amixer -c 0 contents | awk '/^numid/ { kept = /Speaker/ } kept'; }     # the card's own controls change with each stream
+for automatic in no yes; do
+	restart_btcalld "$(config "playback = hw:Headset,0" "mixer = Speaker
+volume = 90" "autoConfigure = $automatic")"
+	lab-control hw:0 set "Speaker Playback Volume" 10 set "Speaker Playback Switch" 1
+	before=$(mixer)
+	note "amixer: $(tr -s ' \n' ' ' <<<"$before")"
+	is "autoConfigure = $automatic: the mixer before the call" "$(grep -c 'values=10,10$' <<<"$before")" 1
+	test_call --outgoing --number 1004 --far-end tone:700 --seconds 60
+	check "autoConfigure = $automatic: the call is on the earpiece" wait_route earpiece 25
+	check "autoConfigure = $automatic: muted and unmuted" eval "btcall mute on && btcall mute off"
+	sleep 1
+	during=$(mixer)
+	kill $TEST_CALL
+	check "autoConfigure = $automatic: the call has ended" wait_until 10 calls_are ""
+	if [ $automatic = no ]; then
+		is "S1.1 no: the mixer in the call" "$during" "$before"
+		is "S1.1 no: the mixer after the call" "$(mixer)" "$before"
+	else
+		is "S1.1 yes: the same card is set" "$(grep -c 'values=45,45$' <<<"$during")" 1
+	fi
+done
 
 # --- a USB headset, plugged in later: only its card shows that it exists -----------------------------------------------------
 restart_btcalld "$(config "playback = hw:Headset,0

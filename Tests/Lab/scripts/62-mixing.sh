@@ -1,7 +1,8 @@
 #!/bin/bash
-# lab: limit=360
+# lab: limit=480
 # Use of a call's sound card by other programs ([audio] mixWithOthers), and ringing ([ring]) on the ring device instead of
-# the calls' device. Loopback cards with one stream each, so that an open card is busy. No Bluetooth.
+# the calls' device. A program that sets the period of cards, and another one that plays on a card that is not btcalld's.
+# Loopback cards with one stream each, so that an open card is busy. No Bluetooth.
 . "$LAB/lib.sh"
 
 DMIX="plug:SLAVE='dmix:CARD=0,DEV=0'"
@@ -33,10 +34,12 @@ begin() { # KEYS: the daemon, with both cards listened to
 }
 
 modprobe -r snd-aloop
-modprobe snd-aloop enable=1,1 index=0,1 pcm_substreams=1,1 || fail "the kernel has the module"
+modprobe snd-aloop enable=1,1,1 index=0,1,2 pcm_substreams=1,1,1 || fail "the kernel has the module"
 analyse make ring.wav 2 16000 0 --tone 880 0 2 >/dev/null
 analyse make other.wav 4 48000 0 --tone 1300 0 4 >/dev/null
+analyse make long.wav 70 48000 0 --tone 1300 0 70 >/dev/null
 mkdir -p "$WORK/in"
+cp "$SHARE/long.wav" "$WORK/in/long.wav"
 cp "$SHARE/other.wav" "$WORK/in/other.wav"              # not where hang_up_cards takes recordings from
 
 # --- it rings where it should ---------------------------------------------------------------------------------------------
@@ -82,6 +85,50 @@ note "statistics: $(statistics | jq -c '{lost: .data.lost.data}')"
 stop_btcalld
 hang_up_cards
 
+# --- a program sets the period of the cards, and another one plays on a third card all the time ----------------------------
+parameter() { sed -n "s/^$2: \([0-9]*\).*/\1/p" "/proc/asound/card$1/pcm0p/sub0/hw_params"; }             # CARD NAME
+owner() { sed -n 's/^owner_pid *: //p' "/proc/asound/card$1/pcm0p/sub0/status"; }                        # CARD
+period_is() { [ "$(parameter "$1" period_size) $(parameter "$1" rate)" = "$2 48000" ]; }                 # CARD FRAMES
+opened() {
+	busctl --system --json=short get-property org.btcall /org/btcall/session org.btcall.Session1 Opened |
+		jq -c '.data | [.device.data, (.period.data | round), .rate.data]'
+}
+ask_for() { # MILLISECONDS: the program, in place of an earlier one
+	[ -z "$configurator" ] || { kill "$configurator"; wait "$configurator" 2>/dev/null; }
+	python3 "$LAB/guest/configurator.py" "$1" >"$WORK/configurator.log" 2>&1 &
+	configurator=$!
+	wait_until 20 grep -q registered "$WORK/configurator.log" || { sed 's/^/# /' "$WORK/configurator.log"; return 1; }
+}
+begin "mixWithOthers = no"
+listen 2 third-card 48000 1
+nice -n -10 aplay -q -D hw:2,0 "$WORK/in/long.wav" 2>"$SHARE/aplay-third.log" & other=$!
+check "another program plays on a third card" wait_until 10 eval '[ -n "$(owner 2)" ]'
+third=$(owner 2)
+beside=$(now)
+check "a program asks for a period of 5 ms" ask_for 5
+test_call --outgoing --number 1003 --far-end tone:700 --seconds 60
+check "the call is on the earpiece again" wait_route earpiece 25
+check "S4.9 5 ms: the card has periods of 240 frames at 48 kHz" wait_until 5 period_is 0 240
+is "S4.9 5 ms: Session1.Opened says so" "$(opened)" '["earpiece",5,48000]'
+check "a program asks for 20 ms" ask_for 20
+check "the loudspeaker is chosen" btcall move speakerphone
+check "the call is on the loudspeaker" wait_route speakerphone 10
+check "S4.9 20 ms: the card has periods of 960 frames at 48 kHz" wait_until 5 period_is 1 960
+is "S4.9 20 ms: Session1.Opened says so" "$(opened)" '["speakerphone",20,48000]'
+is "S0.18 in the call the third card has its program" "$(owner 2)" "$third"
+check "the earpiece is chosen" btcall move earpiece
+check "the call is back on the earpiece" wait_route earpiece 10
+sleep 10
+check "the last call ends" btcall hangup
+check "at its provider, too" wait_test_call 10
+is "S0.18 and after it" "$(owner 2)" "$third"
+played=$(now)
+check "S0.18 it plays to its end" wait "$other"
+note "the third card: $(cat "$SHARE/aplay-third.log")"
+kill "$configurator"
+stop_btcalld
+hang_up_cards
+
 ring=$(tone ringing-ring 880)
 note "ring device: $(jq -c '{share_mean, rms_dbfs, windows}' <<<"$ring")"
 at_least "S2.13 the ring device rings (share of the energy)" "$(jq .share_mean <<<"$ring")" 0.2
@@ -95,4 +142,8 @@ for hz in 700 1300; do
 	note "mixed $hz Hz: $(jq -c '{share_mean, rms_dbfs, windows}' <<<"$mixed")"
 	at_least "mixed: $hz Hz is heard (share of the energy)" "$(jq .share_mean <<<"$mixed")" 0.05
 done
+third=$(tone third-card 1300 --from "$(awk -v t="$beside" 'BEGIN { printf "%.3f", t + 1 }')" --to "$played")
+note "third card: $(jq -c '{share_mean, share_min, seconds, excluded_share}' <<<"$third")"
+at_least "S0.18 what the other program plays is whole (share of the energy)" "$(jq .share_mean <<<"$third")" 0.98
+at_least "S0.18 seconds of it" "$(jq .seconds <<<"$third")" 10
 finish

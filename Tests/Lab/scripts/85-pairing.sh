@@ -53,8 +53,14 @@ check "the log has it" said "window closed: paired Lab h1 ($H1)"
 test_call --outgoing --number 1001 --far-end tone:1000 --seconds 60
 check "the call goes to h1" wait_route bluetooth:$H1 20
 check "its audio link opens" hs h1 wait sco 10
-if btcall pair --window 10 >"$WORK/incall" 2>&1; then not_ok "no window during a call"; else ok "no window during a call"; fi
-check "it says why" grep -q "would disturb the call" "$WORK/incall"
+btcall pair --window 8 >"$WORK/incall" 2>&1 &
+pair=$!
+check "a window opens during the call" wait_until 5 state_is open
+check "it says that it does not search" wait_until 5 grep -q "a call is up: btcalld does not search" "$WORK/incall"
+is "it does not search" "$(property /org/btcall Pairing1 Searching)" "boolean false"
+if btcall scan --seconds 5 >"$WORK/scan" 2>&1; then not_ok "no scan during a call"; else ok "no scan during a call"; fi
+check "it says why" grep -q "would disturb the call" "$WORK/scan"
+wait $pair
 sleep 1; hs h1 sco-reset >/dev/null; sleep 3
 heard=$(hs h1 sco 1000 2)
 check_json "packets come" "$heard" '.rx_packets > 50'

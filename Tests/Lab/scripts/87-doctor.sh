@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=360 bonds="h1"
+# lab: limit=420 bonds="h1"
 # btcall doctor with the real stack: no fault on a healthy guest; then one fault after the other is planted and detected.
 . "$LAB/lib.sh"
 
@@ -53,6 +53,31 @@ note "told to: $command"
 check "the given command helps" eval "$command"
 check "btcalld has it again" wait_until 15 connected $H1
 silent "whole again" headset-half-connected
+
+# --- another program disconnects the profile during a call: connected again twice, then left --------------------------------
+take() {
+	busctl --system --timeout=10 call org.bluez "$(dev $H1)" org.bluez.Device1 DisconnectProfile s 0000111e-0000-1000-8000-00805f9b34fb
+}
+again() { [ "$(grep -c 'foreign-change: .*disconnected by another program, connected again' "$SHARE/btcalld.log")" = "$1" ] && connected $H1; }
+has_problem() { json '.problems[].id' status | grep -qx "$1"; }                  # ID
+check "preferred device is set" btcall prefer bluetooth
+check "default device is set" btcall default earpiece
+test_call --outgoing --number 1001 --far-end tone:700 --seconds 150
+check "a call is with headset 1" wait_route bluetooth:$H1 25
+for time in 1 2; do
+	check "its profile is disconnected during the call ($time)" take
+	check "btcalld connects it again ($time)" wait_until 20 again $time
+done
+check "its profile is disconnected for the third time" take
+check "S0.19 the third time it is left, which is a problem" wait_until 15 has_problem "profile.$H1.foreign"
+check "and a line of why" eval "btcall why | grep -q 'another program disconnected its HFP 3 times'"
+check "the call is on the earpiece" wait_route earpiece 10
+check "Refresh" busctl --system call org.btcall /org/btcall/router org.btcall.Router1 Refresh
+check "connects it again" wait_until 20 connected $H1
+check "the problem is cleared" wait_until 5 eval "! has_problem profile.$H1.foreign"
+check "the call is with headset 1 again" wait_route bluetooth:$H1 30
+kill $TEST_CALL
+check "the call has ended" wait_until 10 calls_are ""
 
 # --- sound cards --------------------------------------------------------------------------------------------------------
 for substream in 0 1; do

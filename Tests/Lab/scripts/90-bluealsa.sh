@@ -106,9 +106,9 @@ playing=$(heard_packets h1)
 at_least "the headset hears the music (packets)" "$playing" 20
 
 begun=$(lab_time)
+hs h1 mark                                              # its link opens with the ring
 test_call --incoming --number +4912345 --far-end tone:700 --seconds 60
 check "the call rings" wait_until 10 calls_are ringing
-hs h1 mark
 check "answered at the headset" hs h1 answer
 check "audio link opens" hs h1 wait sco 15
 check "route is the headset, over HFP" wait_route bluetooth:$H1 5

@@ -61,9 +61,9 @@ check "the music plays" hs h1 wait a2dp 15 start
 sleep 3
 begin_call() { # NAME: rings, is answered at the headset, is heard over mSBC
 	began=$(lab_time)
+	hs h1 mark                                              # its link opens with the ring
 	test_call --incoming --number +4912345 --far-end tone:700 --seconds 90
 	check "$1: it rings" wait_until 10 calls_are ringing
-	hs h1 mark
 	check "$1: answered at the headset" hs h1 answer
 	check "$1: the audio link opens" hs h1 wait sco 15
 	check "$1: route is the headset" wait_route bluetooth:$H1 5

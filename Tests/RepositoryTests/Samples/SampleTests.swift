@@ -31,8 +31,12 @@ import Testing
 
     /// Foreign programs: their lines are only parsed.
     static let skippedPrograms: Set<String> = [
-        "coredumpctl", "dbus-daemon", "ffmpeg", "gst-launch-1.0", "lldb", "sox", "wireplumber",
-        "adduser", "amixer", "aplay", "apt-get", "arecord", "bluetoothctl", "jq", "journalctl", "udevadm", "usermod",
+        "coredumpctl", "curl", "date", "dbus-daemon", "ffmpeg", "gst-launch-1.0", "lldb", "openssl", "printf", "sed",
+        "sh",
+        "sox",
+        "wireplumber", "adduser", "amixer", "aplay", "apt-get", "arecord", "bluetoothctl", "chromium", "cp", "jq",
+        "journalctl",
+        "udevadm", "usermod",
     ]
 
     // MARK: What kinds there are
@@ -45,7 +49,7 @@ import Testing
             }
             for sample in page.samples {
                 switch sample.kind {
-                case "swift", "sh", "console", "ini", "json": break
+                case "swift", "sh", "console", "ini", "json", "js": break
                 case "": Issue.record("\(sample): the fence has no kind")
                 case let kind where Self.skippedKinds[kind] != nil: skipped[kind, default: 0] += 1
                 case let kind: Issue.record("\(sample): the test does not know samples of kind \(kind)")
@@ -71,6 +75,26 @@ import Testing
             let code = Self.code(sample.text)
             #expect(!code.isEmpty)
             #expect(files.contains { Self.holds($0, code) }, "\(sample) is not in any file")
+        }
+    }
+
+    @Test func `Every JavaScript sample is a module that Node can parse`() throws {
+        let samples = try Self.samples("js")
+        #expect(!samples.isEmpty)
+        for sample in samples {
+            let process = Process()
+            let source = Pipe()
+            let errors = Pipe()
+            process.executableURL = URL(filePath: "/usr/bin/env")
+            process.arguments = ["node", "--check", "--input-type=module", "-"]
+            process.standardInput = source
+            process.standardError = errors
+            try process.run()
+            source.fileHandleForWriting.write(Data(sample.text.utf8))
+            try source.fileHandleForWriting.close()
+            let said = errors.fileHandleForReading.readDataToEndOfFile()
+            process.waitUntilExit()
+            #expect(process.terminationStatus == 0, "\(sample): \(String(decoding: said, as: UTF8.self))")
         }
     }
 
