@@ -150,6 +150,10 @@ own_losses() { statistics | jq .data.lost.data; }                               
 connected() { device_json bluetooth:$1 | jq -e .available >/dev/null; }          # ADDRESS
 calls_are() { [ "$(json 'map(.state) | join(" ")' calls)" = "$1" ]; }            # "active held"
 owns_name() { busctl --system --timeout=2 call org.freedesktop.DBus / org.freedesktop.DBus GetNameOwner s "$1"; }
+# The bus's answer about btcalld's name, which does not start it: NameHasOwner, GetConnectionUnixProcessID.
+owner() { # MEMBER
+	dbus-send --system --print-reply=literal --dest=org.freedesktop.DBus / "org.freedesktop.DBus.$1" string:org.btcall 2>/dev/null | awk '{ print $NF }'
+}
 # A configuration for loopback cards: 0 is the earpiece, 1 the loudspeaker. No other audio, no automatic hold and no voice
 # processing, so that recordings contain only the unprocessed call, and no other device is open. No headset is paged: scripts
 # disconnect and reconnect them. The guest may stall for up to 75 ms, so that a healthy headset seems silent for 100: that

@@ -16,7 +16,6 @@ bonded $H1 || fail "headset 1 is paired"
 hs h1 mic tone 500 0.3
 
 service() { /etc/init.d/btcalld "$@" 2>&1 | tee -a "$SHARE/sysv.log"; return "${PIPESTATUS[0]}"; }
-owner() { dbus-send --system --print-reply=literal --dest=org.freedesktop.DBus / "org.freedesktop.DBus.$1" string:org.btcall 2>/dev/null | awk '{ print $NF }'; }
 daemon() { owner GetConnectionUnixProcessID; }
 absent() { [ "$(owner NameHasOwner)" = false ]; }
 # What the kernel says of a process, in a line.

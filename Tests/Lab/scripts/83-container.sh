@@ -13,7 +13,6 @@ hs h1 mic tone 500 0.3
 # Without systemd; crun wants control groups, which the guest has not mounted.
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
 runc() { crun --root /run/crun --cgroup-manager=cgroupfs "$@"; }
-owner() { dbus-send --system --print-reply=literal --dest=org.freedesktop.DBus / "org.freedesktop.DBus.$1" string:org.btcall 2>/dev/null | awk '{ print $NF }'; }
 inside() { runc exec btcall "$@" 2>&1; }
 # A bundle beside the first one, whose config.json FILTER changes.
 variant() { # FILTER

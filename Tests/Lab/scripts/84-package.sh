@@ -6,7 +6,6 @@
 
 package=${BTCALL_DEB:-$(ls -t "$ROOT"/.build/btcall_*.deb 2>/dev/null | head -1)}
 [ -f "$package" ] || fail "there is a package: run scripts/package"
-owner() { dbus-send --system --print-reply=literal --dest=org.freedesktop.DBus / "org.freedesktop.DBus.$1" string:org.btcall 2>/dev/null | awk '{ print $NF }'; }
 left() { # files of the package, and files made by it and the daemon
 	local path
 	for path in $files /etc/btcall /var/lib/btcall /run/btcall /etc/systemd/system/*btcall* /etc/systemd/system/*/*btcall*; do
