@@ -28,7 +28,7 @@ final class DoctorSocket {
     static func report(at path: String, within limit: Duration = .seconds(30)) async throws -> [UInt8]? {
         let descriptor: Int32
         do throws(SystemError) {
-            descriptor = try ListeningSockets.connect(path: path)
+            descriptor = try UnixStream.connect(path)
         } catch {
             if error.code == ENOENT { return nil }
             throw WebError(

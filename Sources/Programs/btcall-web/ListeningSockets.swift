@@ -50,48 +50,22 @@ enum ListeningSockets {
     ///
     /// - Parameter path: at most 107 bytes.
     static func open(path: String) throws(SystemError) -> Int32 {
-        let address = try LocalAddress(path)
-        let descriptor = try socket(AF_UNIX)
-        do throws(SystemError) {
-            try removeStale(address)
-            // The file is made with this mode: by its path it may be another one's meanwhile.
-            let mask = umask(0o111)
-            defer { umask(mask) }
-            try address.use(Glibc.bind, "bind", descriptor)
-            _ = try SystemError.check("listen") { listen(descriptor, backlog) }
-        } catch {
-            close(descriptor)
-            throw error
-        }
-        return descriptor
+        removeStale(path)
+        // The file is made with this mode: by its path it may be another one's meanwhile.
+        let mask = umask(0o111)
+        defer { umask(mask) }
+        return try UnixStream.listen(path, backlog: backlog)
     }
 
     /// Removes the socket of a process that has ended. Anything else stays: `bind` names it.
-    private static func removeStale(_ address: LocalAddress) throws(SystemError) {
+    private static func removeStale(_ path: String) {
         var status = stat()
-        guard lstat(address.path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
-        let probe = try socket(AF_UNIX)
-        defer { close(probe) }
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
         do throws(SystemError) {
-            try address.use(Glibc.connect, "connect", probe)
+            close(try UnixStream.connect(path))
         } catch {
-            if error.code == ECONNREFUSED { unlink(address.path) }
+            if error.code == ECONNREFUSED { unlink(path) }
         }
-    }
-
-    /// Connects to a Unix socket.
-    ///
-    /// - Returns: a descriptor that does not block, the caller's.
-    static func connect(path: String) throws(SystemError) -> Int32 {
-        let address = try LocalAddress(path)
-        let descriptor = try socket(AF_UNIX)
-        do throws(SystemError) {
-            try address.use(Glibc.connect, "connect", descriptor)
-        } catch {
-            close(descriptor)
-            throw error
-        }
-        return descriptor
     }
 
     private static func socket(_ family: Int32) throws(SystemError) -> Int32 {
@@ -109,34 +83,5 @@ enum ListeningSockets {
         // The port has the same place in both families.
         guard result == 0, [AF_INET, AF_INET6].contains(Int32(storage.sin6_family)) else { return 0 }
         return UInt16(bigEndian: storage.sin6_port)
-    }
-}
-
-/// The address of a Unix socket.
-private struct LocalAddress {
-    typealias Operation = (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32
-
-    let path: String
-    private var address = sockaddr_un()
-
-    init(_ path: String) throws(SystemError) {
-        self.path = path
-        address.sun_family = sa_family_t(AF_UNIX)
-        let bytes = Array(path.utf8)
-        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
-            throw SystemError(call: "bind", code: ENAMETOOLONG)
-        }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-    }
-
-    /// - Parameter operation: `bind` or `connect`.
-    func use(_ operation: Operation, _ name: String, _ descriptor: Int32) throws(SystemError) {
-        _ = try SystemError.check(name) {
-            withUnsafePointer(to: address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    operation(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-                }
-            }
-        }
     }
 }

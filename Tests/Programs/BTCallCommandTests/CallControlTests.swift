@@ -1,4 +1,3 @@
-import CommandKit
 import ControlLoop
 import Glibc
 import TestSupport
@@ -73,7 +72,7 @@ import Testing
             stranger.end()
             for descriptor in connected { close(descriptor) }
         }
-        while let next = try? UnixStream.connect(name, waits: false) { connected.append(next) }
+        while let next = try? UnixStream.connect(name) { connected.append(next) }
         #expect(!connected.isEmpty)
         await #expect(throws: SystemError(call: "connect", code: EAGAIN)) {
             try await CallControl.update(id, .ended, nil, within: .milliseconds(200)) { _ in true }

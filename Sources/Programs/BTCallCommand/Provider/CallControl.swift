@@ -146,7 +146,7 @@ final class CallControl {
             var failure = SystemError(call: "connect", code: ECONNREFUSED)
             for name in UnixStream.names(withPrefix: prefix(call)) {
                 do throws(SystemError) {
-                    let descriptor = try UnixStream.connect(name, waits: false)
+                    let descriptor = try UnixStream.connect(name)
                     if let peer = SocketPeer(of: descriptor), trust(peer) { return descriptor }
                     Glibc.close(descriptor)
                 } catch  where error.code == EAGAIN {

@@ -8,8 +8,8 @@ import JSONText
 struct LocalWeb {
     /// Where btcall-web listens by default.
     static let socket = "/run/btcall/web.sock"
-    /// btcall-web and btcalld may have to start first.
-    private static let patience = 15
+    /// How long to wait for each step: btcall-web and btcalld may have to start first.
+    private static let patience = Duration.seconds(15)
     private static let mostBytes = 1 << 20
 
     let path: String
@@ -64,38 +64,22 @@ struct LocalWeb {
     }
 
     private func exchange(_ request: [UInt8]) throws(SystemError) -> [UInt8] {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let bytes = Array(path.utf8)
-        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
-            throw SystemError(call: "connect", code: ENAMETOOLONG)
-        }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-        let type = Int32(bitPattern: SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
-        let descriptor = try SystemError.check("socket") { Glibc.socket(AF_UNIX, type, 0) }
+        let descriptor = try UnixStream.connect(path, within: Self.patience)
         defer { close(descriptor) }
-        var limit = timeval(tv_sec: Self.patience, tv_usec: 0)
-        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
-            _ = try SystemError.check("setsockopt") {
-                setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
-            }
-        }
-        _ = try SystemError.check("connect") {
-            withUnsafePointer(to: address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-                }
-            }
-        }
-        _ = try SystemError.check("send") {
-            Int32(send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)))
-        }
         var answer: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 4096)
-        while answer.count < Self.mostBytes {
-            let count = try SystemError.check("recv") { Int32(recv(descriptor, &piece, piece.count, 0)) }
-            if count == 0 { break }
-            answer += piece[..<Int(count)]
+        do throws(SystemError) {
+            _ = try SystemError.check("send") {
+                Int32(send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)))
+            }
+            var piece = [UInt8](repeating: 0, count: 4096)
+            while answer.count < Self.mostBytes {
+                let count = try SystemError.check("recv") { Int32(recv(descriptor, &piece, piece.count, 0)) }
+                if count == 0 { break }
+                answer += piece[..<Int(count)]
+            }
+        } catch {
+            guard error.code == EAGAIN else { throw error }
+            throw SystemError(call: error.call, code: ETIMEDOUT)
         }
         return answer
     }

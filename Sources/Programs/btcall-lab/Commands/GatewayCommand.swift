@@ -38,7 +38,7 @@ struct GatewayCommand: ParsableCommand {
     static func serve(_ path: String, _ output: Output) async -> Int32 {
         let bench: GatewayBench
         do throws(SystemError) {
-            bench = try GatewayBench(control: try UnixStream.connect(path))
+            bench = try GatewayBench(control: try UnixStream.connect(path, within: .seconds(10)))
         } catch {
             output.printError("nobody listens at \(path): \(error)")
             return 1

@@ -1,6 +1,5 @@
 import BluetoothSockets
 import BluetoothTypes
-import CommandKit
 import ControlLoop
 import HandsFree
 import JSONText
@@ -189,7 +188,7 @@ final class GatewayBench {
         configuration.codecMemory = memories[number] ?? CodecMemory()
         do throws(SystemError) {
             let link = try GatewayLink(
-                number: number, descriptor: try UnixStream.connect(path),
+                number: number, descriptor: try UnixStream.connect(path, within: .seconds(10)),
                 gateway: AudioGateway(configuration: configuration, calls: calls, startedAt: startedAt),
                 environment: GatewayLink.Environment(
                     report: { [weak self] report in self?.report(report) },

@@ -1,5 +1,4 @@
-package import ControlLoop
-import Glibc
+internal import Glibc
 
 /// Unix stream sockets. A path that begins with `@` is an abstract name: it is not a file, and disappears with its socket.
 package enum UnixStream {
@@ -7,24 +6,42 @@ package enum UnixStream {
     ///
     /// - Parameters:
     ///   - path: at most 107 bytes.
-    ///   - waits: whether to wait for a listener with a full backlog; otherwise that is `EAGAIN`, and the descriptor is
-    ///     non-blocking.
+    ///   - limit: how long to wait for a listener with a full backlog, and afterwards for the peer each time the descriptor is
+    ///     read or written (`EAGAIN` then). nil does not wait: a full backlog is `EAGAIN`, and the descriptor is non-blocking.
     /// - Returns: the descriptor; the caller closes it.
-    /// - Throws: `ENAMETOOLONG`, or the system's error.
-    package static func connect(_ path: String, waits: Bool = true) throws(SystemError) -> Int32 {
-        let flags = waits ? 0 : SOCK_NONBLOCK.rawValue
-        return try open(path, "connect", SOCK_STREAM.rawValue | flags) { Glibc.connect($0, $1, $2) }
+    /// - Throws: `ENAMETOOLONG`, `ETIMEDOUT` after the limit, or the system's error.
+    package static func connect(_ path: String, within limit: Duration? = nil) throws(SystemError) -> Int32 {
+        do throws(SystemError) {
+            return try open(path, "connect", isBlocking: limit != nil) { descriptor, address, length in
+                if let limit, !setLimit(limit, of: descriptor) { return -1 }
+                return Glibc.connect(descriptor, address, length)
+            }
+        } catch {
+            guard limit != nil, error.code == EAGAIN else { throw error }
+            throw SystemError(call: "connect", code: ETIMEDOUT)
+        }
     }
 
-    /// Listens.
+    /// Listens. An existing file at the path is `EADDRINUSE`.
     ///
-    /// - Parameter path: at most 107 bytes.
+    /// - Parameters:
+    ///   - path: at most 107 bytes. The file's mode is 0777 without the bits of the process's umask.
+    ///   - backlog: connections that wait to be accepted.
     /// - Returns: the non-blocking descriptor; the caller closes it.
-    package static func listen(_ path: String) throws(SystemError) -> Int32 {
-        try open(path, "bind", SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue) { descriptor, address, length in
+    package static func listen(_ path: String, backlog: Int32 = 4) throws(SystemError) -> Int32 {
+        try open(path, "bind", isBlocking: false) { descriptor, address, length in
             let result = bind(descriptor, address, length)
-            return result == 0 ? Glibc.listen(descriptor, 4) : result
+            return result == 0 ? Glibc.listen(descriptor, backlog) : result
         }
+    }
+
+    private static func setLimit(_ limit: Duration, of descriptor: Int32) -> Bool {
+        let (seconds, attoseconds) = limit.components
+        // Zero would be no limit.
+        let microseconds = max(seconds > 0 ? 0 : 1, attoseconds / 1_000_000_000_000)
+        var time = timeval(tv_sec: Int(seconds), tv_usec: Int(microseconds))
+        let size = socklen_t(MemoryLayout<timeval>.size)
+        return [SO_RCVTIMEO, SO_SNDTIMEO].allSatisfy { setsockopt(descriptor, SOL_SOCKET, $0, &time, size) == 0 }
     }
 
     /// The abstract names in use with this prefix, in order. Anybody may have taken one.
@@ -47,7 +64,7 @@ package enum UnixStream {
     }
 
     private static func open(
-        _ path: String, _ call: String, _ type: UInt32,
+        _ path: String, _ call: String, isBlocking: Bool,
         _ use: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32
     ) throws(SystemError) -> Int32 {
         var address = sockaddr_un()
@@ -63,8 +80,9 @@ package enum UnixStream {
             length = MemoryLayout<sa_family_t>.size + bytes.count
         }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | (isBlocking ? 0 : SOCK_NONBLOCK.rawValue)
         let descriptor = try SystemError.check("socket") {
-            socket(AF_UNIX, Int32(type) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            socket(AF_UNIX, Int32(bitPattern: type), 0)
         }
         do throws(SystemError) {
             _ = try SystemError.check(call) {
