@@ -1,4 +1,5 @@
 import Configuration
+import TestSupport
 import Testing
 
 /// Lists of known faults (stack.conf), as bytes.
@@ -154,7 +155,8 @@ import Testing
     }
 
     @Test func `random bytes and damaged files never trap`() {
-        var random = SystemRandomNumberGenerator()
+        let seed: UInt64 = 20_261_128
+        var random = SeededGenerator(seed: seed)
         let whole = Array((Self.head + Self.row + "mended = debian 5.66-1~x\nalternateSetting = 1\n").utf8)
         let alphabet = Array("[]fault stack=,:;#\n\r\t -0123456789aFz*?.~+".utf8) + [0, 0xC3, 0xFF]
         var read = 0
@@ -171,7 +173,7 @@ import Testing
             }
             if (try? StackDatabase(parsing: bytes, file: "s.conf")) != nil { read += 1 }
         }
-        #expect(read > 0 && read < 4_000)
+        #expect(read > 0 && read < 4_000, "seed \(seed)")
     }
 
     @Test func `btcalld --check knows the file by its first section`() throws {
