@@ -141,17 +141,8 @@ extension Set<Call.Route> {
 }
 
 extension CallDescription.State {
-    init(_ state: Call.State) {
-        switch state {
-        case .dialing: self = .dialing
-        case .alerting: self = .alerting
-        case .ringing: self = .ringing
-        case .waiting: self = .waiting
-        case .active: self = .active
-        case .held: self = .held
-        case .ended: self = .ended
-        }
-    }
+    /// The state as written on the bus, where it has the same word.
+    init(_ state: Call.State) { self = Self(rawValue: state.rawValue) ?? .ended }
 }
 
 extension Call.State {

@@ -17,6 +17,11 @@ import Testing
             [.string(interface), .vardict(values), .strings([])])
     }
 
+    @Test func `A state of a call has the same word on the bus`() {
+        #expect(Call.State.allCases.map { CallDescription.State($0).rawValue } == Call.State.allCases.map(\.rawValue))
+        #expect(CallDescription.State.allCases.map { Call.State($0).rawValue } == Call.State.allCases.map(\.rawValue))
+    }
+
     @Test func `Signals become events`() throws {
         let id = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
         let path = BTCallPath.call(id)
