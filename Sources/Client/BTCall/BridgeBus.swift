@@ -1,4 +1,5 @@
 import DBus
+import Glibc
 
 /// The D-Bus bus that btcalld is on.
 public enum BridgeBus: Hashable, Sendable, CustomStringConvertible {
@@ -15,6 +16,21 @@ public enum BridgeBus: Hashable, Sendable, CustomStringConvertible {
         case .session: self = .session
         case .address(let text): self = .address(text)
         }
+    }
+
+    /// The bus of a program's option `--bus`, else of the variable `BTCALL_BUS`, else the system's.
+    ///
+    /// - Parameter option: nil without the option.
+    /// - Throws: which name is not accepted, and what is.
+    package static func named(_ option: String?) throws(BridgeError) -> BridgeBus {
+        let name = option ?? getenv("BTCALL_BUS").map { String(cString: $0) } ?? ""
+        if name.isEmpty, option == nil { return .system }
+        guard let bus = BridgeBus(name) else {
+            throw BridgeError(
+                .invalidArgument,
+                "bus '\(name)' is not accepted; it is system, session or an address such as unix:path=/run/bus")
+        }
+        return bus
     }
 
     public var description: String {

@@ -14,6 +14,8 @@ import Spelling
 
 /// The program `btcalld`: arguments, logging, signals and service manager.
 package enum DaemonCommand {
+    private static let program = ServiceProgram("btcalld")
+
     private struct Arguments {
         var configuration: String?
         var bus = BusAddress.system
@@ -53,13 +55,11 @@ package enum DaemonCommand {
     /// SIGHUP does not end it: the log says that the configuration is not read again. Only a daemon that was started at a
     /// terminal ends when that terminal closes, as by SIGTERM.
     package static func run(_ words: [String]) -> Never {
-        StandardDescriptors.open()
-        StandardDescriptors.detachErrors()
+        program.begin()
         // Blocked until the control loop runs and handles it.
         _ = btcall_mask_signal(SIGHUP, 1)
         // alsa-lib locks a mutex in every call unless this setting is made before its first call.
         ALSAEnvironment.prepare()
-        signal(SIGPIPE, SIG_IGN)
         let arguments = parse(words)
         if arguments.isCheck { check(arguments) }
         let configuration = read(arguments.configuration)
@@ -82,7 +82,8 @@ package enum DaemonCommand {
             case "--bus":
                 let text = value(of: word, &rest)
                 guard let address = BusAddress(text) else {
-                    fail(2, "--bus \(text) is not accepted: system, session or an address such as unix:path=/run/bus")
+                    program.fail(
+                        2, "--bus \(text) is not accepted: system, session or an address such as unix:path=/run/bus")
                 }
                 arguments.bus = address
             case "--foreground": arguments.isForeground = true
@@ -97,15 +98,15 @@ package enum DaemonCommand {
                 exit(0)
             default:
                 let question = Suggestion.question(for: word, among: Self.words).map { ": \($0)" } ?? ""
-                fail(2, "unknown argument \(word)\(question)\n\(usage)")
+                program.fail(2, "unknown argument \(word)\(question)\n\(usage)")
             }
         }
-        if arguments.triesDevices, !arguments.isCheck { fail(2, "--devices goes with --check\n\(usage)") }
+        if arguments.triesDevices, !arguments.isCheck { program.fail(2, "--devices goes with --check\n\(usage)") }
         return arguments
     }
 
     private static func value(of word: String, _ rest: inout ArraySlice<String>) -> String {
-        guard let value = rest.popFirst() else { fail(2, "\(word) needs a value\n\(usage)") }
+        guard let value = rest.popFirst() else { program.fail(2, "\(word) needs a value\n\(usage)") }
         return value
     }
 
@@ -143,7 +144,7 @@ package enum DaemonCommand {
     private static func check(_ arguments: Arguments) -> Never {
         let file = arguments.checked ?? arguments.configuration ?? standardConfiguration
         if arguments.checked == nil, arguments.configuration == nil, access(file, F_OK) != 0 {
-            fail(
+            program.fail(
                 1,
                 """
                 there is no configuration: \(file) does not exist, and neither --check nor --config names another file; \
@@ -181,12 +182,6 @@ package enum DaemonCommand {
         return findings.allSatisfy(\.isWell)
     }
 
-    private static func fail(_ status: Int32, _ message: String) -> Never {
-        // The usage has several lines, and a message may quote other people's files.
-        LineWriter.standardError.write(PrintableText.document("btcalld: \(message)\n"))
-        exit(status)
-    }
-
     @ControlPlane
     private static func start(_ configuration: Configuration, _ address: BusAddress) {
         let logger = Logger(label: "btcalld")
@@ -215,10 +210,10 @@ package enum DaemonCommand {
                 if !daemon.settings.configuration.namesProgram { giveUpPrograms(logger) }
                 try run(daemon, logger)
             } catch {
-                fail(1, "\(error)")
+                program.fail(1, "\(error)")
             }
         } catch {
-            fail(
+            program.fail(
                 1,
                 "the message bus (\(address)) cannot be used: \(error.message); start dbus, or name another with --bus")
         }

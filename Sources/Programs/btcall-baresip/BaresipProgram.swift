@@ -7,24 +7,24 @@ import Logging
 
 /// The program `btcall-baresip`: its arguments, its log, its signals, its service manager.
 enum BaresipProgram {
+    private static let program = ServiceProgram("btcall-baresip")
+
     /// Runs until SIGTERM or SIGINT. The exit status is 0 then, 1 if it could not start, 2 for invalid arguments.
     static func run(_ words: [String]) -> Never {
-        StandardDescriptors.open()
-        StandardDescriptors.detachErrors()
-        signal(SIGPIPE, SIG_IGN)
+        program.begin()
         let arguments: BaresipArguments
         do throws(BaresipSettingsError) {
             arguments = try BaresipArguments(Array(words.dropFirst()))
         } catch {
-            fail(2, "\(error)\n\(BaresipArguments.usage)")
+            program.fail(2, "\(error)\n\(BaresipArguments.usage)")
         }
         switch arguments.purpose {
         case .run: break
-        case .help: finish(BaresipArguments.usage)
-        case .version: finish("btcall-baresip \(ProductVersion.current)")
+        case .help: program.finish(BaresipArguments.usage)
+        case .version: program.finish("btcall-baresip \(ProductVersion.current)")
         case .check(let file):
             _ = read(file)
-            finish(PrintableText.line("\(file) is understood"))
+            program.finish(PrintableText.line("\(file) is understood"))
         }
         let (settings, bus) = (settings(arguments), bus(arguments))
         LogDestination.bootstrap(
@@ -40,32 +40,26 @@ enum BaresipProgram {
         do throws(BaresipSettingsError) {
             try arguments.apply(to: &settings)
         } catch {
-            fail(2, "\(error)\n\(BaresipArguments.usage)")
+            program.fail(2, "\(error)\n\(BaresipArguments.usage)")
         }
         return settings
     }
 
     private static func read(_ file: String) -> BaresipSettings {
-        let bytes: [UInt8]
-        do throws(FileRefusal) {
-            bytes = try ForeignFile.read(file, atMost: BaresipSettings.mostBytes)
-        } catch {
-            fail(1, "\(error)")
-        }
+        let bytes = program.read(file, atMost: BaresipSettings.mostBytes)
         do throws(BaresipSettingsError) {
             return try BaresipSettings(reading: bytes, file: file)
         } catch {
-            fail(1, "\(error)")
+            program.fail(1, "\(error)")
         }
     }
 
     private static func bus(_ arguments: BaresipArguments) -> BridgeBus {
-        let named = arguments.bus ?? getenv("BTCALL_BUS").map { String(cString: $0) } ?? ""
-        if named.isEmpty, arguments.bus == nil { return .system }
-        guard let bus = BridgeBus(named) else {
-            fail(2, "bus '\(named)' is not accepted; it is system, session or an address such as unix:path=/run/bus")
+        do throws(BridgeError) {
+            return try .named(arguments.bus)
+        } catch {
+            program.fail(2, error.message)
         }
-        return bus
     }
 
     @ControlPlane
@@ -75,39 +69,11 @@ enum BaresipProgram {
             do throws(BridgeError) {
                 bridge = try await CallBridge(bus: bus)
             } catch {
-                fail(1, error.message)
+                program.fail(1, error.message)
             }
             let provider = BaresipProvider(settings, on: bridge, logger: Logger(label: "btcall-baresip"))
-            handleSignals(provider)
-            ServiceNotifier().ready()
+            program.ready(endingOn: [SIGTERM, SIGINT, SIGHUP]) { await provider.stop() }
             await provider.run()
         }
-    }
-
-    @ControlPlane
-    private static func handleSignals(_ provider: BaresipProvider) {
-        let end: @ControlPlane () -> Void = {
-            Task { @ControlPlane in
-                ServiceNotifier().stopping()
-                await provider.stop()
-                ControlLoop.shared.stop()
-            }
-        }
-        do throws(SystemError) {
-            for signal in [SIGTERM, SIGINT, SIGHUP] { _ = try ControlLoop.shared.onSignal(signal, end) }
-        } catch {
-            fail(1, "signals cannot be handled: \(error)")
-        }
-    }
-
-    private static func finish(_ text: String) -> Never {
-        print(text)
-        exit(0)
-    }
-
-    private static func fail(_ status: Int32, _ message: String) -> Never {
-        // The usage has several lines, and a message may quote a file.
-        LineWriter.standardError.write(PrintableText.document("btcall-baresip: \(message)\n"))
-        exit(status)
     }
 }
