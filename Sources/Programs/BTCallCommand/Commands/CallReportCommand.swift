@@ -25,27 +25,13 @@ struct CallReportCommand: BridgeCommand {
     @Argument(help: "incoming: headsets ring; or outgoing.")
     var direction: Direction
 
-    @Argument(help: "The other party's number; empty when withheld.")
-    var number: String
-
-    @Option(help: "The other party's name.")
-    var name: String?
+    @OptionGroup var party: ReportedPartyArguments
 
     @Option(help: ArgumentHelp("The name of the call's application, for people.", valueName: "name"))
     var provider = "script"
 
     @Flag(help: "The other side of an outgoing call already rings.")
     var alerting = false
-
-    @Option(
-        name: .customLong("route"),
-        help: ArgumentHelp(
-            """
-            A kind of device that the call may use: \(CallReportCommand.kinds); once for each. By default it may \
-            use all.
-            """, valueName: "kind"),
-        completion: .list(Call.Route.allCases.map(\.rawValue)), transform: { try CallReportCommand.route($0) })
-    var routes: [Call.Route] = []
 
     @OptionGroup var raw: RawAudioArguments
 
@@ -56,7 +42,7 @@ struct CallReportCommand: BridgeCommand {
             if alerting { throw ValidationError("--alerting is for outgoing calls") }
             return
         }
-        if number.isEmpty { throw ValidationError("NUMBER is empty: an outgoing call has one") }
+        if party.number.isEmpty { throw ValidationError("NUMBER is empty: an outgoing call has one") }
     }
 
     func perform(on bridge: CallBridge, _ output: Output) async throws {
@@ -66,7 +52,8 @@ struct CallReportCommand: BridgeCommand {
         }
         defer { for signal in signals { signal.cancel() } }
         let description = CallProviderDescription(name: provider, rate: raw.rate, capabilities: [.hold, .dtmf])
-        let kinds = routes.isEmpty ? nil : Set(routes)
+        let (number, name) = (party.number, party.name)
+        let kinds = party.routes.isEmpty ? nil : Set(party.routes)
         try await call.run(description, try raw.audio(), on: bridge) { calls in
             switch direction {
             case .incoming: try await calls.reportIncoming(number: number, name: name, routes: kinds)
@@ -75,12 +62,5 @@ struct CallReportCommand: BridgeCommand {
                     number: number, name: name, alerting ? .alerting : .dialing, routes: kinds)
             }
         }
-    }
-
-    static let kinds = Call.Route.allCases.map(\.rawValue).joined(separator: ", ")
-
-    static func route(_ word: String) throws -> Call.Route {
-        guard let route = Call.Route(rawValue: word) else { throw ValidationError("accepted: \(kinds)") }
-        return route
     }
 }

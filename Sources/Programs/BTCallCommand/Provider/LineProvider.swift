@@ -1,4 +1,5 @@
 import BTCall
+import BTCallJSON
 import CommandKit
 import ControlLoop
 import JSONText
@@ -149,25 +150,17 @@ final class LineProvider {
 
     // MARK: To the script
 
-    private func ask(_ request: OwnedCalls.Request, _ call: Call.ID) async throws(ProviderRefusal) {
+    private func ask(_ request: CallRequest, _ call: Call.ID) async throws(ProviderRefusal) {
         guard ending == nil else { throw .failed(Self.isEnding) }
         lastRequest += 1
         let id = lastRequest
-        var members: [(String, JSON)] = [
+        let start: [(String, JSON)] = [
             ("event", .string(request.word)), ("id", JSON(id)), ("call", .string(call.description)),
         ]
-        switch request {
-        case .start(let number): members.append(("number", .string(number)))
-        case .end(let reason): members.append(("reason", .string(reason)))
-        case .tones(let tones): members.append(("tones", .string(tones)))
-        case .swapped(let other): members.append(("resume", .string(other.description)))
-        case .joined(let calls): members.append(("calls", .array(calls.map { .string($0.description) })))
-        case .answer, .held, .muted: break
-        }
         let reply = await withCheckedContinuation { continuation in
             let timer = ControlLoop.shared.schedule(after: Self.deadline) { [weak self] in self?.expired(id, call) }
             requests[id] = (continuation, timer)
-            say(JSON(members))
+            say(JSON(start + request.members))
         }
         if case .refused(let why) = reply { throw .failed(why) }
     }
@@ -193,22 +186,6 @@ final class LineProvider {
         case .released:
             say(["event": "released"])
             end(.released)
-        }
-    }
-}
-
-extension OwnedCalls.Request {
-    /// The request's name for the script.
-    var word: String {
-        switch self {
-        case .start: "start"
-        case .answer: "answer"
-        case .end: "end"
-        case .held(let isHeld): isHeld ? "hold" : "resume"
-        case .tones: "dtmf"
-        case .muted(let isMuted): isMuted ? "mute" : "unmute"
-        case .swapped: "swap"
-        case .joined: "conference"
         }
     }
 }

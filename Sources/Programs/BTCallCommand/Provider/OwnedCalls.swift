@@ -1,24 +1,12 @@
 import BTCall
+import BTCallJSON
 import CommandKit
 import ControlLoop
 
 /// The calls of this process as a telephony application: reports them, and orders their events so that a script can follow
 /// them. No event of a call precedes the id from its report.
 @ControlPlane
-final class OwnedCalls: CallProvider {
-    enum Request: Hashable {
-        case start(number: String)
-        case answer
-        case end(reason: String)
-        case held(Bool)
-        case tones(String)
-        case muted(Bool)
-        /// The request's call is held, this one resumed.
-        case swapped(with: Call.ID)
-        /// The request's call is the first of these.
-        case joined([Call.ID])
-    }
-
+final class OwnedCalls: CallRequestReceiving {
     enum Event: Hashable {
         case state(Call.ID, Call.State, reason: String?)
         /// The daemon has dropped the registration, or has gone: the last event.
@@ -26,7 +14,7 @@ final class OwnedCalls: CallProvider {
     }
 
     /// Carries a request out, or refuses it; the daemon waits five seconds.
-    private let onRequest: @ControlPlane (Request, Call.ID) async throws(ProviderRefusal) -> Void
+    private let onRequest: @ControlPlane (CallRequest, Call.ID) async throws(ProviderRefusal) -> Void
     private let onEvent: @ControlPlane (Event) -> Void
     private let audio: RawAudio?
     private var registration: ProviderRegistration?
@@ -42,7 +30,7 @@ final class OwnedCalls: CallProvider {
     /// - Parameter audio: nil closes the audio of the calls at once.
     init(
         _ audio: RawAudio?,
-        onRequest: @escaping @ControlPlane (Request, Call.ID) async throws(ProviderRefusal) -> Void,
+        onRequest: @escaping @ControlPlane (CallRequest, Call.ID) async throws(ProviderRefusal) -> Void,
         onEvent: @escaping @ControlPlane (Event) -> Void
     ) {
         self.audio = audio
@@ -140,7 +128,9 @@ final class OwnedCalls: CallProvider {
         for continuation in resumed { continuation.resume() }
     }
 
-    private func handle(_ request: Request, _ call: Call.ID) async throws(ProviderRefusal) {
+    // MARK: CallProvider
+
+    func handle(_ request: CallRequest, _ call: Call.ID) async throws(ProviderRefusal) {
         while reports > 0 { await withCheckedContinuation { waiting.append($0) } }
         if case .start = request {
             calls.append(call)
@@ -153,39 +143,6 @@ final class OwnedCalls: CallProvider {
             if case .start = request { calls.removeAll { $0 == call } }
             throw error
         }
-    }
-
-    // MARK: CallProvider
-
-    @ControlPlane func performStart(_ call: Call.ID, number: String) async throws(ProviderRefusal) {
-        try await handle(.start(number: number), call)
-    }
-
-    @ControlPlane func performAnswer(_ call: Call.ID) async throws(ProviderRefusal) { try await handle(.answer, call) }
-
-    @ControlPlane func performEnd(_ call: Call.ID, reason: String) async throws(ProviderRefusal) {
-        try await handle(.end(reason: reason), call)
-    }
-
-    @ControlPlane func performSetHeld(_ call: Call.ID, _ held: Bool) async throws(ProviderRefusal) {
-        try await handle(.held(held), call)
-    }
-
-    @ControlPlane func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal) {
-        try await handle(.tones(tones), call)
-    }
-
-    @ControlPlane func performSetMuted(_ call: Call.ID, _ muted: Bool) async throws(ProviderRefusal) {
-        try await handle(.muted(muted), call)
-    }
-
-    @ControlPlane func performSwap(hold: Call.ID, resume: Call.ID) async throws(ProviderRefusal) {
-        try await handle(.swapped(with: resume), hold)
-    }
-
-    @ControlPlane func performConference(_ calls: [Call.ID]) async throws(ProviderRefusal) {
-        guard let first = calls.first else { throw .noSuchCall("no calls are named") }
-        try await handle(.joined(calls), first)
     }
 
     /// An unused audio object closes its socket: the call continues without audio.

@@ -1,4 +1,5 @@
 import BTCall
+import BTCallJSON
 import CommandKit
 import ControlLoop
 import JSONText
@@ -72,7 +73,7 @@ final class ReportedCall {
         ends = nil
     }
 
-    private func asked(_ request: OwnedCalls.Request, _ call: Call.ID) {
+    private func asked(_ request: CallRequest, _ call: Call.ID) {
         var text = request.word
         var members: [(String, JSON)] = [
             ("event", .string(request.word)), ("call", .string(call.description)),

@@ -20,22 +20,10 @@ struct NotifyIncomingCommand: ParsableCommand {
               btcall notify-incoming 200 --provider kiosk --key "$EVENT" --seconds 30
             """)
 
-    @Argument(help: "The caller's number; empty when withheld.")
-    var number: String
-
-    @Option(help: "The caller's name.")
-    var name: String?
+    @OptionGroup var party: ReportedPartyArguments
 
     @Option(help: ArgumentHelp("The application that is asked.", valueName: "name"))
     var provider = "push"
-
-    @Option(
-        name: .customLong("route"),
-        help: ArgumentHelp(
-            "A kind of device that the call may use: \(CallReportCommand.kinds); once for each. Default: all.",
-            valueName: "kind"),
-        completion: .list(Call.Route.allCases.map(\.rawValue)), transform: { try CallReportCommand.route($0) })
-    var routes: [Call.Route] = []
 
     @Option(
         help: ArgumentHelp(
@@ -76,11 +64,11 @@ struct NotifyIncomingCommand: ParsableCommand {
 
     private var body: JSON {
         var members: [(String, JSON)] = [
-            ("number", .string(number)), ("provider", .string(provider)), ("seconds", JSON(seconds)),
+            ("number", .string(party.number)), ("provider", .string(provider)), ("seconds", JSON(seconds)),
         ]
-        if let name { members.append(("name", .string(name))) }
+        if let name = party.name { members.append(("name", .string(name))) }
         if let key { members.append(("key", .string(key))) }
-        if !routes.isEmpty { members.append(("routes", JSON(routes.map(\.rawValue)))) }
+        if !party.routes.isEmpty { members.append(("routes", JSON(party.routes.map(\.rawValue)))) }
         return JSON(members)
     }
 }

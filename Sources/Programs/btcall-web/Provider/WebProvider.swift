@@ -6,7 +6,7 @@ import JSONText
 /// A telephony application whose other half is a web page; or nobody, for calls that were pushed: then everything that people
 /// request counts as done.
 @ControlPlane
-final class WebProvider: CallProvider {
+final class WebProvider: CallRequestReceiving {
     /// Time for a page's answer; btcalld waits five seconds for ours.
     private nonisolated static let answerTimeout = Duration.seconds(4)
     /// How long the calls of a page stay without it.
@@ -136,20 +136,20 @@ final class WebProvider: CallProvider {
 
     // MARK: Requests of people
 
-    private func handle(
-        _ word: String, _ call: Call.ID, _ fields: [(String, JSON)] = []
-    ) async throws(ProviderRefusal) {
+    func handle(_ request: CallRequest, _ call: Call.ID) async throws(ProviderRefusal) {
         // A request may arrive before the report of its call has returned.
         while reports > 0 { await withCheckedContinuation { waiting.append($0) } }
-        if word == "start" {
+        if case .start = request {
             calls.append(call)
         } else if !calls.contains(call) {
             throw .noSuchCall("that call has ended")
         }
         guard page != nil || key != nil else { return }
         let id = table.nextAsk()
-        let message = JSON(
-            [("ask", .string(word)), ("id", JSON(id)), ("call", .string(call.description))] + fields)
+        let start: [(String, JSON)] = [
+            ("ask", .string(Self.word(request))), ("id", JSON(id)), ("call", .string(call.description)),
+        ]
+        let message = JSON(start + request.members)
         let refusal = await withCheckedContinuation { continuation in
             let timer = ControlLoop.shared.schedule(after: Self.answerTimeout) { [weak self] in
                 _ = self?.answer(id, refusal: "the web page did not answer within 4 s")
@@ -158,39 +158,13 @@ final class WebProvider: CallProvider {
             page?.send(message)
         }
         guard let refusal else { return }
-        if word == "start" { calls.removeAll { $0 == call } }
+        if case .start = request { calls.removeAll { $0 == call } }
         throw .failed(refusal)
     }
 
-    @ControlPlane func performStart(_ call: Call.ID, number: String) async throws(ProviderRefusal) {
-        try await handle("start", call, [("number", .string(number))])
-    }
-
-    @ControlPlane func performAnswer(_ call: Call.ID) async throws(ProviderRefusal) { try await handle("answer", call) }
-
-    @ControlPlane func performEnd(_ call: Call.ID, reason: String) async throws(ProviderRefusal) {
-        try await handle("end", call, [("reason", .string(reason))])
-    }
-
-    @ControlPlane func performSetHeld(_ call: Call.ID, _ held: Bool) async throws(ProviderRefusal) {
-        try await handle(held ? "hold" : "resume", call)
-    }
-
-    @ControlPlane func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal) {
-        try await handle("tones", call, [("tones", .string(tones))])
-    }
-
-    @ControlPlane func performSetMuted(_ call: Call.ID, _ muted: Bool) async throws(ProviderRefusal) {
-        try await handle(muted ? "mute" : "unmute", call)
-    }
-
-    @ControlPlane func performSwap(hold: Call.ID, resume: Call.ID) async throws(ProviderRefusal) {
-        try await handle("swap", hold, [("resume", .string(resume.description))])
-    }
-
-    @ControlPlane func performConference(_ calls: [Call.ID]) async throws(ProviderRefusal) {
-        guard let first = calls.first else { return }
-        try await handle("conference", first, [("calls", .array(calls.map { .string($0.description) }))])
+    /// Its name for pages.
+    private static func word(_ request: CallRequest) -> String {
+        if case .tones = request { "tones" } else { request.word }
     }
 
     /// Never called: the registration's audio is the PCM's.
