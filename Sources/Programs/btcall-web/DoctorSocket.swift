@@ -6,8 +6,6 @@ import Glibc
 @ControlPlane
 final class DoctorSocket {
     nonisolated static let standard = "/run/btcall-web-doctor.sock"
-    /// Most bytes of findings.
-    private static let largest = 1 << 20
 
     private let descriptor: Int32
     private var source: DescriptorSource?
@@ -37,7 +35,7 @@ final class DoctorSocket {
         defer { close(descriptor) }
         let socket = DoctorSocket(descriptor)
         guard try await socket.read(within: limit) else {
-            throw WebError(504, "timedOut", "the doctor has not come to an end: run btcall doctor in a shell")
+            throw WebService.doctorTimedOut
         }
         guard !socket.bytes.isEmpty else {
             throw WebError(
@@ -59,7 +57,7 @@ final class DoctorSocket {
         let count = recv(descriptor, &piece, piece.count, Int32(MSG_DONTWAIT))
         if count < 0, [EAGAIN, EINTR].contains(errno) { return }
         guard count > 0 else { return finish(true) }
-        bytes += piece.prefix(min(count, Self.largest - bytes.count))
+        bytes += piece.prefix(min(count, WebService.largestAnswer - bytes.count))
     }
 
     private func finish(_ isComplete: Bool) {

@@ -4,7 +4,9 @@ import JSONText
 /// Answers that the program `btcall` gives.
 extension WebService {
     /// Most bytes of an answer.
-    private static let largest = 1 << 20
+    static let largestAnswer = 1 << 20
+    static let doctorTimedOut = WebError(
+        504, "timedOut", "the doctor has not come to an end: run btcall doctor in a shell")
     /// How long the test call waits for somebody who answers it.
     static let testCallPatience = 30
 
@@ -14,7 +16,7 @@ extension WebService {
             return call.reply(try Self.output(report, of: "doctor"))
         }
         guard let json = try await tool(["doctor"], within: .seconds(30)) else {
-            throw WebError(504, "timedOut", "the doctor has not come to an end: run btcall doctor in a shell")
+            throw Self.doctorTimedOut
         }
         return call.reply(json)
     }
@@ -41,7 +43,7 @@ extension WebService {
         do throws(SystemError) {
             report = try await ControlLoop.shared.run(
                 [settings.tool] + words + ["--json", "--bus", "\(settings.bus)"], adding: [:], within: limit,
-                keeping: Self.largest)
+                keeping: Self.largestAnswer)
         } catch {
             throw WebError(501, "notSupported", "btcall cannot be run on this machine (\(error)): install it")
         }
@@ -52,7 +54,7 @@ extension WebService {
     private static func output(_ bytes: [UInt8], of verb: String) throws(WebError) -> JSON {
         let json: JSON
         do throws(JSONError) {
-            json = try JSON(reading: bytes, rules: JSONRules(bytes: largest))
+            json = try JSON(reading: bytes, rules: JSONRules(bytes: largestAnswer))
         } catch {
             throw WebError(502, "failed", "btcall \(verb) printed no JSON: run it in a shell")
         }
