@@ -50,6 +50,28 @@ build_release() {
 	for product in "$@"; do swift build -c release --static-swift-stdlib --product "$product" || return 1; done
 }
 
+# The folder of the Swift toolchain: …/usr.
+swift_toolchain() { readlink -f "$(dirname "$(readlink -f "$(command -v swift)")")/.."; }
+# mount_root ROOT DIRECTORY...: /dev, /proc and the directories, at their own paths in a root directory of Debian. Only with
+# mounts of one's own (unshare --mount --propagation private), with which they end.
+mount_root() {
+	local base=$1 place
+	shift
+	for place in "$@"; do
+		mkdir -p "$base$place"
+		mount --bind "$place" "$base$place" || return 1
+	done
+	mount --rbind /dev "$base/dev" && mount -t proc proc "$base/proc"
+}
+# run_in_root ROOT DIRECTORY [NAME=VALUE...] COMMAND...: with the toolchain in PATH and no other variables.
+run_in_root() {
+	local base=$1 directory=$2
+	shift 2
+	env -i PATH="$(swift_toolchain)/bin:/usr/sbin:/usr/bin:/sbin:/bin" HOME=/root LC_ALL=C.UTF-8 \
+		GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*' \
+		chroot "$base" /usr/bin/env --chdir="$directory" "$@"
+}
+
 # Test targets that do not depend on time, and as a filter of `swift test`.
 pure_test_targets="JSONTextTests BluetoothTypesTests TelephonyTests HandsFreeTests RoutingTests HeadsetPolicyTests BaresipControlTests RealTimeStorageTests AudioDSPTests"
 pure_tests="^(${pure_test_targets// /|})\."
