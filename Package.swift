@@ -170,9 +170,8 @@ let package = Package(
             name: "BTCallAPI", dependencies: ["BluetoothTypes", "DBus", "Spelling"], path: "Sources/Client/BTCallAPI",
             swiftSettings: common),
         .target(
-            name: "BTCall", dependencies: ["BTCallAPI", "BluetoothTypes", "DBus", "ControlLoop"],
-            path: "Sources/Client/BTCall",
-            swiftSettings: common),
+            name: "BTCall", dependencies: ["BTCallAPI", "BluetoothTypes", "ControlLoop", "DBus", "JSONText"],
+            path: "Sources/Client/BTCall", swiftSettings: common),
         // The library's values as JSON: for the command line and for web pages.
         .target(
             name: "BTCallJSON", dependencies: ["BTCall", "BluetoothTypes", "ControlLoop", "JSONText"],

@@ -132,6 +132,15 @@ extension BridgeError {
 }
 
 extension BridgeError.Code {
+    private static let all = [
+        notRunning, noBus, accessDenied, notStarted, unavailable, invalidArgument, noSuchCall, noSuchProvider,
+        notProvider, wrongState, notSupported, callsActive, notConfigured, providerFailed, filtered, busy, timedOut,
+        cancelled, failed,
+    ]
+
+    /// The cause with this description; ``failed`` for any other word.
+    init(word: String) { self = Self.all.first { $0.description == word } ?? .failed }
+
     init(_ code: APIError.Code) {
         switch code {
         case .notStarted: self = .notStarted

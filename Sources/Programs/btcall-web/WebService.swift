@@ -207,6 +207,30 @@ final class WebService: WebAnswering {
         WebError(401, code, message, headers: [("WWW-Authenticate", "Bearer realm=\"btcall\"")])
     }
 
+    /// Makes a token for another client. Who may ask can read the secret: a client on the network cannot renew its own.
+    func token(_ call: RouteCall) throws -> JSON {
+        guard !call.request.peer.isNetwork else {
+            throw WebError(403, "accessDenied", "tokens are made on the Unix socket, and by btcall web token")
+        }
+        let words = try call.body.optionalWords("scopes") ?? []
+        let scopes = Set(words.compactMap(WebScope.init(rawValue:)))
+        guard words.allSatisfy({ WebScope(rawValue: $0) != nil }) else {
+            throw WebError(400, "invalidArgument", "scopes: accepted: \(WebScope.accepted)")
+        }
+        let (subject, life) = (try call.body.optionalText("subject"), try call.body.optionalNumber("seconds") ?? 3600)
+        let now = WallClock.now.milliseconds / 1000
+        do throws(TokenKeyError) {
+            guard let keys else { throw .noSecret }
+            let token = try keys.mint(scopes, subject: subject, seconds: Int64(life), now: now)
+            logger.info("\(call.principal.name): token made for \(PrintableText.line(subject ?? "no name")), \(life) s")
+            let end = WallClock(milliseconds: (now + Int64(life)) * 1000).iso8601
+            return keys.json(token, scopes, subject: subject, end: end)
+        } catch {
+            guard error == .noSecret else { throw WebError(400, "invalidArgument", "\(error)") }
+            throw WebError(501, "notSupported", "no token can be made: there is no secret at \(settings.secret)")
+        }
+    }
+
     // MARK: Bodies
 
     private func body(of request: WebRequest, for route: Route) throws -> MessageFields {

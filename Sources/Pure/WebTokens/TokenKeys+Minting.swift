@@ -1,4 +1,4 @@
-import JSONText
+package import JSONText
 
 extension TokenKeys {
     /// Longest life of a minted token in seconds: a year.
@@ -28,5 +28,15 @@ extension TokenKeys {
         let signed = Base64URL.text(header.text().utf8) + "." + Base64URL.text(JSON(claims).text().utf8)
         let code = cryptography.authenticationCode(of: Array(signed.utf8), key: secret)
         return signed + "." + Base64URL.text(code)
+    }
+
+    /// What is told of a minted token.
+    ///
+    /// - Parameter end: in ISO 8601.
+    package func json(_ token: String, _ scopes: Set<WebScope>, subject: String?, end: String) -> JSON {
+        [
+            "token": .string(token), "scopes": JSON(WebScope.allCases.filter(scopes.contains).map(\.rawValue)),
+            "subject": JSON(subject), "audience": .string(rules.audience), "expiresAt": .string(end),
+        ]
     }
 }

@@ -2,23 +2,32 @@ internal import Glibc
 
 /// Unix stream sockets. A path that begins with `@` is an abstract name: it is not a file, and disappears with its socket.
 package enum UnixStream {
+    /// Time between two attempts to connect to a listener with a full backlog.
+    private static let pause = Duration.milliseconds(50)
+
     /// Connects to a listening socket.
     ///
-    /// - Parameters:
-    ///   - path: at most 107 bytes.
-    ///   - limit: how long to wait for a listener with a full backlog, and afterwards for the peer each time the descriptor is
-    ///     read or written (`EAGAIN` then). nil does not wait: a full backlog is `EAGAIN`, and the descriptor is non-blocking.
-    /// - Returns: the descriptor; the caller closes it.
-    /// - Throws: `ENAMETOOLONG`, `ETIMEDOUT` after the limit, or the system's error.
-    package static func connect(_ path: String, within limit: Duration? = nil) throws(SystemError) -> Int32 {
-        do throws(SystemError) {
-            return try open(path, "connect", isBlocking: limit != nil) { descriptor, address, length in
-                if let limit, !setLimit(limit, of: descriptor) { return -1 }
-                return Glibc.connect(descriptor, address, length)
+    /// - Parameter path: at most 107 bytes.
+    /// - Returns: the non-blocking descriptor; the caller closes it.
+    /// - Throws: `EAGAIN` when the listener's backlog is full, `ENAMETOOLONG`, or the system's error.
+    package static func connect(_ path: String) throws(SystemError) -> Int32 {
+        try open(path, "connect") { Glibc.connect($0, $1, $2) }
+    }
+
+    /// Connects to a listening socket, and waits while its backlog is full.
+    ///
+    /// - Throws: `ETIMEDOUT` after the limit; otherwise as ``connect(_:)``.
+    @ControlPlane
+    package static func connect(_ path: String, within limit: Duration) async throws(SystemError) -> Int32 {
+        let end = ControlLoop.now.advanced(by: limit)
+        while true {
+            do throws(SystemError) {
+                return try connect(path)
+            } catch {
+                guard error.code == EAGAIN else { throw error }
+                guard ControlLoop.now < end else { throw SystemError(call: "connect", code: ETIMEDOUT) }
             }
-        } catch {
-            guard limit != nil, error.code == EAGAIN else { throw error }
-            throw SystemError(call: "connect", code: ETIMEDOUT)
+            await ControlLoop.shared.sleep(for: pause)
         }
     }
 
@@ -29,19 +38,10 @@ package enum UnixStream {
     ///   - backlog: connections that wait to be accepted.
     /// - Returns: the non-blocking descriptor; the caller closes it.
     package static func listen(_ path: String, backlog: Int32 = 4) throws(SystemError) -> Int32 {
-        try open(path, "bind", isBlocking: false) { descriptor, address, length in
+        try open(path, "bind") { descriptor, address, length in
             let result = bind(descriptor, address, length)
             return result == 0 ? Glibc.listen(descriptor, backlog) : result
         }
-    }
-
-    private static func setLimit(_ limit: Duration, of descriptor: Int32) -> Bool {
-        let (seconds, attoseconds) = limit.components
-        // Zero would be no limit.
-        let microseconds = max(seconds > 0 ? 0 : 1, attoseconds / 1_000_000_000_000)
-        var time = timeval(tv_sec: Int(seconds), tv_usec: Int(microseconds))
-        let size = socklen_t(MemoryLayout<timeval>.size)
-        return [SO_RCVTIMEO, SO_SNDTIMEO].allSatisfy { setsockopt(descriptor, SOL_SOCKET, $0, &time, size) == 0 }
     }
 
     /// The abstract names in use with this prefix, in order. Anybody may have taken one.
@@ -64,8 +64,7 @@ package enum UnixStream {
     }
 
     private static func open(
-        _ path: String, _ call: String, isBlocking: Bool,
-        _ use: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32
+        _ path: String, _ call: String, _ use: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32
     ) throws(SystemError) -> Int32 {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -80,7 +79,7 @@ package enum UnixStream {
             length = MemoryLayout<sa_family_t>.size + bytes.count
         }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-        let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | (isBlocking ? 0 : SOCK_NONBLOCK.rawValue)
+        let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
         let descriptor = try SystemError.check("socket") {
             socket(AF_UNIX, Int32(bitPattern: type), 0)
         }

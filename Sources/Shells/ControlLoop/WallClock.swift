@@ -24,6 +24,17 @@ package struct WallClock: Hashable, Sendable {
         return date + "T" + clock(parts) + "Z"
     }
 
+    /// Reads the form of ``iso8601``.
+    package init?(iso8601 text: String) {
+        let numbers = text.split { !("0"..."9").contains($0) }.compactMap { Int32($0) }
+        guard text.utf8.count == 24, text.hasSuffix("Z"), numbers.count == 7 else { return nil }
+        var parts = Parts(year: numbers[0], month: numbers[1], day: numbers[2])
+        (parts.hour, parts.minute, parts.second) = (numbers[3], numbers[4], numbers[5])
+        parts.milliseconds = Int64(numbers[6])
+        self.init(universal: parts)
+        guard iso8601 == text else { return nil }
+    }
+
     /// The local time of day: `17:04:05.678`.
     package var timeOfDay: String { clock(broken(localtime_r)) }
 

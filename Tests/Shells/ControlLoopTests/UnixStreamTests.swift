@@ -2,43 +2,67 @@ import ControlLoop
 import Glibc
 import Testing
 
-@Suite struct UnixStreamTests {
+@Suite @ControlPlane struct UnixStreamTests {
     private let name = "@btcall-test/unix-stream/\(getpid())/\(UInt64.random(in: 0...(.max)))"
 
-    @Test func `a full backlog is refused at once, or after the time limit`() throws {
+    private func refusal(_ body: () async throws -> Void) async -> SystemError? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return error as? SystemError
+        }
+    }
+
+    @Test func `a full backlog is refused at once, or after the time limit`() async throws {
         let listener = try UnixStream.listen(name, backlog: 1)
         var connected: [Int32] = []
         defer { for descriptor in connected + [listener] { close(descriptor) } }
-        let refusal = #expect(throws: SystemError.self) {
+        let atOnce = await refusal {
             while true { connected.append(try UnixStream.connect(name)) }
         }
-        #expect(refusal == SystemError(call: "connect", code: EAGAIN))
+        #expect(atOnce == SystemError(call: "connect", code: EAGAIN))
         #expect(!connected.isEmpty)
-        #expect(throws: SystemError(call: "connect", code: ETIMEDOUT)) {
-            try UnixStream.connect(name, within: .milliseconds(20))
-        }
+        let later = await refusal { connected.append(try await UnixStream.connect(name, within: .milliseconds(20))) }
+        #expect(later == SystemError(call: "connect", code: ETIMEDOUT))
     }
 
-    @Test func `with a limit each transfer waits for the peer, and ends`() throws {
-        let listener = try UnixStream.listen(name)
-        let descriptor = try UnixStream.connect(name, within: .milliseconds(20))
-        defer { for descriptor in [descriptor, listener] { close(descriptor) } }
-        #expect(fcntl(descriptor, F_GETFL) & O_NONBLOCK == 0)
-        var byte: UInt8 = 0
-        let refusal = #expect(throws: SystemError.self) {
-            try SystemError.check("recv") { Int32(recv(descriptor, &byte, 1, 0)) }
+    @Test func `a connection waits until there is room in the backlog`() async throws {
+        let listener = try UnixStream.listen(name, backlog: 1)
+        var connected: [Int32] = []
+        defer { for descriptor in connected + [listener] { close(descriptor) } }
+        _ = await refusal {
+            while true { connected.append(try UnixStream.connect(name)) }
         }
-        #expect(refusal?.code == EAGAIN)
-        // The shortest limit is not "no limit".
-        let other = try UnixStream.connect(name, within: .zero)
-        defer { close(other) }
-        #expect(recv(other, &byte, 1, 0) == -1)
+        let (listening, path) = (listener, name)
+        let room = Task { @ControlPlane in accept(listening, nil, nil) }
+        connected.append(try await UnixStream.connect(path, within: .seconds(30)))
+        connected.append(await room.value)
     }
 
-    @Test func `nobody at a path, and a path that is too long, are named`() throws {
-        #expect(throws: SystemError(call: "connect", code: ECONNREFUSED)) { try UnixStream.connect(name) }
+    @Test func `nobody at a path, and a path that is too long, are named`() async {
         let long = "/tmp/" + String(repeating: "x", count: 103)
-        #expect(throws: SystemError(call: "connect", code: ENAMETOOLONG)) { try UnixStream.connect(long) }
-        #expect(throws: SystemError(call: "bind", code: ENAMETOOLONG)) { try UnixStream.listen(long) }
+        let refused = await refusal { _ = try UnixStream.connect(name) }
+        #expect(refused == SystemError(call: "connect", code: ECONNREFUSED))
+        #expect(await refusal { _ = try UnixStream.connect(long) } == SystemError(call: "connect", code: ENAMETOOLONG))
+        #expect(await refusal { _ = try UnixStream.listen(long) } == SystemError(call: "bind", code: ENAMETOOLONG))
+    }
+
+    @Test func `a socket is read until its end, up to the limit, and one that does not end is timed out`() async throws
+    {
+        let listener = try UnixStream.listen(name)
+        let descriptor = try UnixStream.connect(name)
+        let peer = accept(listener, nil, nil)
+        defer { for descriptor in [descriptor, listener] { close(descriptor) } }
+        let text = [UInt8](repeating: 0x61, count: 10_000)
+        #expect(send(peer, text, text.count, 0) == text.count)
+        let reading = await refusal {
+            _ = try await SocketReading.bytes(of: descriptor, atMost: 100, within: .milliseconds(20))
+        }
+        #expect(reading?.code == ETIMEDOUT)
+        #expect(send(peer, text, text.count, 0) == text.count)
+        close(peer)
+        let rest = try await SocketReading.bytes(of: descriptor, atMost: 4_100, within: .seconds(30))
+        #expect(rest.count == 4_100)
     }
 }

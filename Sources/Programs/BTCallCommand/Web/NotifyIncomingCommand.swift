@@ -1,6 +1,7 @@
 import ArgumentParser
 import BTCall
 import CommandKit
+import ControlLoop
 import JSONText
 
 /// `btcall notify-incoming`: a call that wakes what sleeps.
@@ -51,12 +52,13 @@ struct NotifyIncomingCommand: ParsableCommand {
         var terminal = Output.terminal(options.color)
         terminal.reportsJSON = options.json
         let output = terminal
-        let code = runOnControlLoop { await exitStatus(output) { try command.perform(output) } }
+        let code = runOnControlLoop { await exitStatus(output) { try await command.perform(output) } }
         if code != 0 { throw ExitCode(code) }
     }
 
-    func perform(_ output: Output) throws {
-        let call = try LocalWeb(path: socket).post("/v1/calls/incoming", body)
+    @ControlPlane
+    func perform(_ output: Output) async throws {
+        let call = try await LocalWeb.post(LocalWeb.incomingCalls, body, to: socket)
         guard !options.json else { return output.print(call) }
         guard let id = call["call"]?.stringValue else { throw CommandFailure("btcall-web names no call") }
         output.print("call \(id)")

@@ -74,11 +74,8 @@ struct WebTokenCommand: ParsableCommand {
         let (begin, life, scopes) = (now.milliseconds / 1000, self.life ?? 3600, scope ?? [.read])
         let token = try keys.mint(scopes, subject: subject, seconds: life, now: begin)
         guard options.json else { return output.print(token) }
-        output.print([
-            "token": .string(token), "scopes": JSON(WebScope.allCases.filter(scopes.contains).map(\.rawValue)),
-            "subject": JSON(subject), "audience": .string(audience),
-            "expiresAt": .string(WallClock(milliseconds: (begin + life) * 1000).iso8601),
-        ])
+        let end = WallClock(milliseconds: (begin + life) * 1000).iso8601
+        output.print(keys.json(token, scopes, subject: subject, end: end))
     }
 
     private static func remedy(for refusal: FileRefusal) -> String {

@@ -38,7 +38,8 @@ struct GatewayCommand: ParsableCommand {
     static func serve(_ path: String, _ output: Output) async -> Int32 {
         let bench: GatewayBench
         do throws(SystemError) {
-            bench = try GatewayBench(control: try UnixStream.connect(path, within: .seconds(10)))
+            let descriptor = try await UnixStream.connect(path, within: .seconds(10))
+            bench = try GatewayBench(control: descriptor)
         } catch {
             output.printError("nobody listens at \(path): \(error)")
             return 1

@@ -188,7 +188,7 @@ final class GatewayBench {
         configuration.codecMemory = memories[number] ?? CodecMemory()
         do throws(SystemError) {
             let link = try GatewayLink(
-                number: number, descriptor: try UnixStream.connect(path, within: .seconds(10)),
+                number: number, descriptor: try UnixStream.connect(path),
                 gateway: AudioGateway(configuration: configuration, calls: calls, startedAt: startedAt),
                 environment: GatewayLink.Environment(
                     report: { [weak self] report in self?.report(report) },

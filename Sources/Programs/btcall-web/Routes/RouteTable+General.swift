@@ -19,6 +19,21 @@ extension RouteTable {
             ])
         },
         Route(
+            method: "POST", path: "/v1/tokens", access: .scope(.admin),
+            summary: "Makes a token for another client; on the Unix socket only.",
+            body: [
+                Route.Field(name: "scopes", type: "[string]", meaning: "what the client may do"),
+                Route.Field(
+                    name: "subject", type: "string", isRequired: false, range: 1...WebToken.longestSubject,
+                    meaning: "its name in the log"),
+                Route.Field(
+                    name: "seconds", type: "integer", isRequired: false, range: 1...Int(TokenKeys.longestLife),
+                    meaning: "the token's life; 3600"),
+            ], status: 201, answer: "Token"
+        ) { call in
+            call.reply(try call.service.token(call), status: 201)
+        },
+        Route(
             method: "GET", path: "/v1/openapi.json", access: .open, summary: "This description.", answer: "object"
         ) { _ in
             .response(WebResponse(200, OpenAPIDescription.json(RouteTable.routes)))

@@ -52,6 +52,7 @@ enum WebSchema {
             answeredByPerson boolean, startedAt time?, endedAt time?, talkMilliseconds integer, reason string?, \
             route device?, routes [RouteStep], blocksReceived integer, blocksSent integer, blocksRefused integer, \
             gaps integer, longestGapMilliseconds integer, file string?
+        Token: token string, scopes [string], subject string?, audience string, expiresAt time
         Tones: call call, tones string
         Trust: address address, trusted boolean
         Volumes: device device, name string, speakerVolume integer?, speakerVolumeMax integer?, \
