@@ -28,10 +28,10 @@ public final class AuthenticationContext: Sendable {
     }
 
     /// The present token, a JSON Web Token.
-    public var jwtToken: String { token.withLock(\.text) }
+    public var jwtToken: String { token.withLock { $0.text } }
 
     /// End of the present token, in ISO 8601 and UTC: `2027-01-15T09:00:00.000Z`.
-    public var expiresAt: String { token.withLock(\.end) }
+    public var expiresAt: String { token.withLock { $0.end } }
 
     /// Makes no further tokens. The present one stays valid until its end.
     public func end() async { await renewal.end() }
