@@ -109,7 +109,7 @@ enum OpenAPIDescription {
             "content": ["application/json": ["schema": WebSchema.json("Error")]],
         ]
         let done: JSON = ["description": .string(route.summary), "content": content]
-        var members = [(String(route.status), done)]
+        var members = [route.status, route.repeatedStatus].compactMap(\.self).map { (String($0), done) }
         for status in errors(route) { members.append((String(status), error)) }
         return JSON(members)
     }

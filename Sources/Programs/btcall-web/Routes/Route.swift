@@ -36,6 +36,8 @@ struct Route: Sendable {
     /// Nil: a body is refused.
     var body: [Field]?
     var status = 200
+    /// Status of the same answer for a request that had been made before; nil: there is none.
+    var repeatedStatus: Int?
     /// Type of the answer as in docs/reference/JSON.md, or of ``WebSchema``; nil: it is not JSON.
     let answer: String?
     /// Media type of the answer.

@@ -70,7 +70,7 @@ extension RouteTable {
             Route(
                 method: "POST", path: "/v1/calls/incoming", access: .scopeOrSignature(.provider),
                 summary: "Reports a call that arrives: the headsets ring.", body: CallPush.fields, status: 201,
-                answer: "Call"
+                repeatedStatus: 200, answer: "Call"
             ) { call in
                 let (json, isNew) = try await call.service.pushes.push(call.body)
                 return call.reply(json, status: isNew ? 201 : 200)
