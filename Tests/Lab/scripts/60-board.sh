@@ -186,6 +186,8 @@ device chip lab-gpio || fail "there is a GPIO chip"
 check "it is found when it comes" wait_until 5 eval "! has_problem hook.earpiece"
 tell chip 3 1
 tell jack sw 2 0
+# Otherwise the next edge comes within the debounce time, and the jack was never empty.
+check "the input device says that the jack is empty" wait_until 5 is_away wiredHeadset
 test_call --outgoing --number 1002 --far-end tone:700 --seconds 100
 check "route is the earpiece by default" wait_route earpiece 25
 tell jack sw 2 1
