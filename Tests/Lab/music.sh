@@ -73,6 +73,13 @@ keeps_time() { at_most "$1: sound and time differ by (s)" "$(jq '(.media_s - .sp
 # Lab time of the first event at a headset after T; empty if there was none.
 event_after() { hs "$1" events | jq --argjson t "$2" --arg k "$3" --arg v "${4:-}" '[.[] | select(.[0] > $t and .[1] == $k and (.[2] | tostring | contains($v)))][0][0] // empty'; }  # h1|h2 T EVENT [VALUE]
 before() { _compare "$2" "<" "$3"; }                                             # _ A B
+# btcalld waits half a second for a stream to end, and says so when it does not: on a slow machine it ends later.
+suspended_first() { # WHAT SUSPENDED OPENED
+	local in_time=0
+	before _ "$2" "$3" && in_time=1
+	check "$1, or the log says why not" eval "[ $in_time = 1 ] || grep -qE 'music goes on; the link is|A2DP has not ended yet' '$SHARE/btcalld.log'"
+	at_least "$1" $in_time 1
+}
 cpu_per_second() { # PID... over 10 s of a stream: milliseconds of CPU per second
 	local a=0 b=0 p t=$EPOCHREALTIME
 	for p; do a=$((a + $(ticks "$p"))); done

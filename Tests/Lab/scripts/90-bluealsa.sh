@@ -117,7 +117,7 @@ sleep 6
 check "the player was held" grep -q "suspend $H1" /run/lab/media-command.log
 suspended=$(event_after h1 "$begun" a2dp) opened=$(event_after h1 "$begun" sco)
 note "A2DP suspended ${suspended:-never}, SCO opened ${opened:-never}"
-check "A2DP is suspended before the audio link opens" before _ "$suspended" "$opened"
+suspended_first "A2DP is suspended before the audio link opens" "$suspended" "$opened"
 is "no stream beside the call" "$(streams h1 && echo streaming)" ""
 hs h1 sco-reset
 sleep 5

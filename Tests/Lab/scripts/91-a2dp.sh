@@ -80,7 +80,7 @@ end_call() { # NAME
 begin_call "S3.9 a call"
 suspended=$(event_after h1 "$began" a2dp suspend)
 note "suspended ${suspended:-never}, audio link ${opened:-never}"
-check "S3.9 A2DP is suspended before the audio link opens" before _ "$suspended" "$opened"
+suspended_first "S3.9 A2DP is suspended before the audio link opens" "$suspended" "$opened"
 hs h1 sco-reset
 sleep 8
 is "S3.9 no stream beside the call" "$(hs h1 status | jq -r .a2dp)" open
