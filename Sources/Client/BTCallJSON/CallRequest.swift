@@ -1,5 +1,5 @@
 package import BTCall
-package import ControlLoop
+internal import ControlLoop
 package import JSONText
 
 /// What people request of the application that owns a call.
