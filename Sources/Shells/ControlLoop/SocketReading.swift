@@ -1,3 +1,4 @@
+internal import CBTCall
 internal import Glibc
 
 /// Reads what a peer sends until it closes the connection.

@@ -1,4 +1,5 @@
 internal import BluetoothTypes
+internal import CBTCall
 internal import Glibc
 
 /// Unix stream sockets. A path that begins with `@` is an abstract name: it is not a file, and disappears with its socket.
