@@ -1,4 +1,4 @@
-import ControlLoop
+package import ControlLoop
 import Glibc
 package import JSONText
 
@@ -9,7 +9,7 @@ package enum LocalWeb {
     /// Where calls are posted.
     package static let incomingCalls = "/v1/calls/incoming"
     /// How long to wait for each step: btcall-web and btcalld may have to start first.
-    private static let patience = Duration.seconds(15)
+    private static let timeout = Duration.seconds(15)
     private static let mostBytes = 1 << 20
 
     /// Sends a JSON object, and waits for the answer.
@@ -63,13 +63,13 @@ package enum LocalWeb {
 
     @ControlPlane
     private static func exchange(_ request: [UInt8], _ socket: String) async throws(SystemError) -> [UInt8] {
-        let descriptor = try await UnixStream.connect(socket, within: patience)
+        let descriptor = try await UnixStream.connect(socket, within: timeout)
         defer { close(descriptor) }
         let sent = try SystemError.check("send") {
             Int32(send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)))
         }
         // A new connection has room for it.
         guard sent == request.count else { throw SystemError(call: "send", code: EMSGSIZE) }
-        return try await SocketReading.bytes(of: descriptor, atMost: mostBytes, within: patience)
+        return try await SocketReading.bytes(of: descriptor, atMost: mostBytes, within: timeout)
     }
 }

@@ -30,7 +30,7 @@ extension TokenKeys {
         return signed + "." + Base64URL.text(code)
     }
 
-    /// What is told of a minted token.
+    /// A minted token for its client.
     ///
     /// - Parameter end: in ISO 8601.
     package func json(_ token: String, _ scopes: Set<WebScope>, subject: String?, end: String) -> JSON {
