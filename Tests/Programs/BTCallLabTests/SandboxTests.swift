@@ -1,8 +1,11 @@
 import BTCall
+import CallExchange
 import CommandTestSupport
 import Foundation
 import Glibc
 import Testing
+
+@testable import BTCallLab
 
 /// The program on its own terminal, and an application on the bus that it names.
 @Suite(.timeLimit(.minutes(2)), .serialized) struct SandboxTests {
@@ -59,7 +62,7 @@ import Testing
         terminal.type("i")
         try terminal.wait(for: "incoming call, ringing: Alice")
         // The headset learns of the call slightly later than the bus.
-        try terminal.wait(for: "loudspeaker")
+        try terminal.wait(for: "headset 1 rings")
         terminal.type("b")
         try terminal.wait(for: "the call is active")
         terminal.type("f")
@@ -81,6 +84,28 @@ import Testing
             #expect(run.text.contains(part), "\(part) in \(run.text)")
         }
         #expect(!run.text.contains("\u{1B}"))
+    }
+
+    @Test func `What each device played is written at the end`() throws {
+        let program = try #require(LabCommandTests.program).path()
+        let folder = FileManager.default.temporaryDirectory.appending(path: "sandbox-\(UUID().uuidString)").path()
+        defer { try? FileManager.default.removeItem(atPath: folder) }  // A temporary directory may stay.
+        let line = "printf 'o...1...q' | '\(program)' sandbox --record '\(folder)' --tone 600"
+        let run = try ChildProcess("/bin/sh", ["-c", line], capturing: .output).finish()
+        #expect(run.status == 0)
+        #expect(run.text.contains("headset 1 hears speech"))
+        for name in ["headset-1", "earpiece"] {
+            #expect(run.text.contains("recorded: \(folder)/\(name).wav\n"))
+            let recording = try WaveFile(path: "\(folder)/\(name).wav")
+            #expect(recording.rate == 16000)
+            #expect(recording.samples.contains { $0.magnitude > 1000 }, "\(name)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: folder + "/headset-2.wav"))
+    }
+
+    @Test(arguments: [["--pcm", "pcm.sock"], ["--tone", "99"], ["--tone", "3401"]])
+    func `An option that cannot be met is refused`(options: [String]) {
+        #expect(throws: (any Error).self) { try LabEntry.parseAsRoot(["sandbox"] + options) }
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP]) func `A signal restores the terminal`(_ signal: Int32)

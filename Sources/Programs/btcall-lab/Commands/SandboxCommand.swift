@@ -1,6 +1,8 @@
 import ArgumentParser
+import BTCallBench
 import CommandKit
 import ControlLoop
+import Foundation
 
 /// `btcall-lab sandbox`: a box without hardware, to try btcall and to develop applications against it.
 struct SandboxCommand: ParsableCommand {
@@ -20,18 +22,54 @@ struct SandboxCommand: ParsableCommand {
             keys are read from the standard input until it ends; a point waits one second. Warnings of the \
             daemon go to standard error: `2>daemon.log` keeps them.
 
+            Programs on the ALSA PCM btcall find this daemon with --pcm PATH and the same path in the environment, \
+            as BTCALL_PCM_SOCKET. --record writes at the end what each device has played since the start.
+
             Examples:
               btcall-lab sandbox
+              btcall-lab sandbox --pcm /tmp/pcm.sock --record recordings --tone 600
               btcall-lab sandbox --color never > story.txt
             """)
 
     @Option(help: "Colours: auto (on a terminal, unless NO_COLOR is set), always or never.")
     var color = TerminalStyle.ColorChoice.auto
 
+    @Option(
+        help: ArgumentHelp("Serve programs on the ALSA PCM btcall at this socket.", valueName: "path"),
+        completion: .file())
+    var pcm: String?
+
+    @Option(
+        help: ArgumentHelp("Write each device's playback to a WAV file in this directory.", valueName: "folder"),
+        completion: .directory)
+    var record: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The people at the devices hum a tone of so many Hz, 100 to 3400, and do not speak.", valueName: "hz"))
+    var tone: Int?
+
+    func validate() throws {
+        if let pcm {
+            guard pcm.hasPrefix("/"), pcm.utf8.count <= 107 else {
+                throw ValidationError("--pcm accepts an absolute path of at most 107 bytes")
+            }
+        }
+        if let tone {
+            guard SandboxOptions.tones.contains(tone) else { throw ValidationError("--tone accepts 100 to 3400") }
+        }
+    }
+
     func run() throws {
+        let options = SandboxOptions(pcmSocket: pcm, recordings: record, tone: tone)
         let output = Output.terminal(color)
         let code = runOnControlLoop {
-            await exitStatus(output) { try await SandboxRun(output: output, style: output.style).run() }
+            await exitStatus(output) {
+                if let folder = options.recordings {
+                    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+                }
+                try await SandboxRun(options, output: output, style: output.style).run()
+            }
         }
         if code != 0 { throw ExitCode(code) }
     }

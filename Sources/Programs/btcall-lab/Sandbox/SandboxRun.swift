@@ -7,6 +7,7 @@ import Glibc
 @ControlPlane
 final class SandboxRun {
     private var sandbox: Sandbox?
+    private let options: SandboxOptions
     private let output: Output
     private let style: TerminalStyle
     private let screen: TerminalScreen?
@@ -19,7 +20,8 @@ final class SandboxRun {
     private var isEnding = false
     private static let storyLength = 200
 
-    init(output: Output, style: TerminalStyle) {
+    init(_ options: SandboxOptions, output: Output, style: TerminalStyle) {
+        self.options = options
         self.output = output
         self.style = style
         screen = isatty(STDIN_FILENO) == 1 ? TerminalScreen(write: output.write) : nil
@@ -35,7 +37,7 @@ final class SandboxRun {
             input?.cancel()
             for signal in signals { signal.cancel() }
         }
-        let sandbox = try Sandbox()
+        let sandbox = try Sandbox(options)
         self.sandbox = sandbox
         view.state = sandbox.state
         sandbox.onStory = { [weak self] in self?.tell($0) }
@@ -49,6 +51,7 @@ final class SandboxRun {
         }
         screen?.leave()
         await sandbox.stop()
+        for file in try sandbox.writeRecordings() { output.print("recorded: \(file)") }
     }
 
     private func handleSignals() throws {

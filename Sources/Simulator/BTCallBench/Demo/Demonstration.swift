@@ -162,7 +162,11 @@ package final class Demonstration {
         await daemon.stop()
         stopWorld()
         return DemoRecordings(
-            devices: Self.speakers.map { .init(name: $0, played: merged($0), microphone: voices[$0] ?? []) },
+            devices: Self.speakers.map {
+                .init(
+                    name: $0, played: simulation.recording(of: $0, rate: SpeechSource.rate),
+                    microphone: voices[$0] ?? [])
+            },
             farEnd: farEnd, farEndHeard: heard, farEndStart: farEndStart, steps: steps, lateTicks: pacer.lateTicks)
     }
 
@@ -271,17 +275,6 @@ package final class Demonstration {
     }
 
     private var seconds: Double { Double(pacer.elapsed) / 1e9 }
-
-    /// The complete playback of a device, at the rate of the analysis.
-    private func merged(_ name: String) -> [Int16] {
-        var all: [Int16] = []
-        for timeline in simulation.played(name) {
-            let part = OfflineResampler.convert(timeline.samples, from: timeline.rate, to: SpeechSource.rate)
-            if part.count > all.count { all.append(contentsOf: repeatElement(0, count: part.count - all.count)) }
-            for index in part.indices where part[index] != 0 { all[index] = part[index] }
-        }
-        return all
-    }
 
     private static func name(_ route: String) -> String {
         if route == "bluetooth:\(first.address)" { return first.name }

@@ -23,6 +23,7 @@ package final class Sandbox {
     package var onStory: (@ControlPlane (String) -> Void)?
     package private(set) var state: SandboxState
 
+    let options: SandboxOptions
     private let bus: FakeBlueZBus
     private let bluez: FakeBlueZ
     private let pacer: AudioPacer
@@ -41,13 +42,14 @@ package final class Sandbox {
         (.earpiece, "earpiece"), (.speakerphone, "loudspeaker"),
     ]
 
-    package init() throws {
+    package init(_ options: SandboxOptions = SandboxOptions()) throws {
+        self.options = options
         do {
             bus = try FakeBlueZBus()
         } catch {
             throw Failure(description: "dbus-daemon does not start (\(error)): install it (`apt-get install dbus`)")
         }
-        pacer = try AudioPacer(isRecording: false)
+        pacer = try AudioPacer(isRecording: options.recordings != nil)
         let bluez = FakeBlueZ(on: bus.address)
         let simulation = SimulatedEnvironment(pacer: pacer)
         self.bluez = bluez
@@ -73,6 +75,8 @@ package final class Sandbox {
         for headset in headsets {
             bluez.addHeadset(headset.address, name: headset.name, services: [.handsFree])
             bluez.setReachable(false, headset.address)
+            let name = headset.name
+            headset.onRing = { [weak self] in self?.tell("\(name) rings") }
         }
         addMicrophones()
         try await startDaemon()
@@ -95,22 +99,24 @@ package final class Sandbox {
     private func addMicrophones() {
         // Prepared in advance, so that opening a card or link does not wait for it.
         for (index, card) in Self.cards.enumerated() {
-            let voice = SandboxVoices.person(index + headsets.count, rate: SimulatedEnvironment.cardRate)
+            let voice = voice(index + headsets.count, rate: SimulatedEnvironment.cardRate)
             simulation.addCard(card.kind) { _ in voice }
         }
         for (index, headset) in headsets.enumerated() {
             let voices = Dictionary(
-                uniqueKeysWithValues: headset.codecs.map {
-                    ($0.sampleRate, SandboxVoices.person(index, rate: $0.sampleRate))
-                })
+                uniqueKeysWithValues: headset.codecs.map { ($0.sampleRate, voice(index, rate: $0.sampleRate)) })
             simulation.addHeadset(headset.address, name: headset.name, codecs: headset.codecs) { voices[$0] ?? [] }
         }
+    }
+
+    private func voice(_ person: Int, rate: Int) -> [Int16] {
+        options.tone.map { SandboxVoices.tone($0, rate: rate) } ?? SandboxVoices.person(person, rate: rate)
     }
 
     private func startDaemon() async throws {
         var configuration = Configuration()
         configuration.stateDirectory = nil
-        configuration.pcmSocket = nil
+        configuration.pcmSocket = options.pcmSocket
         // The person switches headsets on; btcalld pages none.
         configuration.reconnect.isOn = false
         configuration.voiceProcessing = .none
@@ -152,6 +158,14 @@ package final class Sandbox {
         bluez.stop()
         bus.stop()
         pacer.stop()
+    }
+
+    /// A device's playback from the start of the sandbox.
+    ///
+    /// - Parameter name: as in ``state``.
+    func recorded(_ name: String, rate: Int) -> [Int16] {
+        let card = Self.cards.first { $0.name == name }
+        return simulation.recording(of: card?.kind.rawValue ?? name, rate: rate)
     }
 
     // MARK: Actions of the person

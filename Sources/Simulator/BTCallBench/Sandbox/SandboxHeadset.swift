@@ -8,6 +8,9 @@ final class SandboxHeadset {
     let address: BluetoothAddress
     let name: String
     let codecs: [VoiceCodec]
+    /// A call began to ring.
+    var onRing: (@ControlPlane () -> Void)?
+    private var isRinging = false
     private let bluez: FakeBlueZ
     private let simulation: SimulatedEnvironment
     private let device: VirtualHeadset
@@ -23,6 +26,19 @@ final class SandboxHeadset {
         self.bluez = bluez
         self.simulation = simulation
         device = VirtualHeadset(.init(address: address, name: name, codecs: codecs.reversed()))
+        device.onEvent = { [weak self] in self?.handle($0) }
+    }
+
+    private func handle(_ event: VirtualHeadset.Event) {
+        switch event {
+        case .ring:
+            if !isRinging { onRing?() }
+            isRinging = true
+        case .indicator("callsetup", _), .closed: isRinging = false
+        case .serviceLevelConnectionUp, .indicator, .callerID, .codecSelected, .speakerVolume, .microphoneVolume,
+            .refused:
+            break
+        }
     }
 
     /// Switches the headset on: it connects to the board on its own.

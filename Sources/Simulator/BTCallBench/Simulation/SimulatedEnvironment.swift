@@ -109,6 +109,17 @@ package final class SimulatedEnvironment: PathOpening, AudioLinkOpening {
         streams.filter { $0.name == name }.compactMap { pacer.timeline(of: $0.identifier) }
     }
 
+    /// The complete playback of a device, at `rate`: where streams overlap, the later one counts unless it is silent.
+    package func recording(of name: String, rate: Int) -> [Int16] {
+        var all: [Int16] = []
+        for timeline in played(name) {
+            let part = OfflineResampler.convert(timeline.samples, from: timeline.rate, to: rate)
+            if part.count > all.count { all.append(contentsOf: repeatElement(0, count: part.count - all.count)) }
+            for index in part.indices where part[index] != 0 { all[index] = part[index] }
+        }
+        return all
+    }
+
     /// Loudest sample played by a device since the last request, 0…32768: calls, ring tones and announcements.
     package func takePeak(_ name: String) -> Int {
         streams.filter { $0.name == name || $0.name == "output:" + name }
