@@ -5,6 +5,9 @@ import { Phone } from '/btcall.js'
 import { describe, signals } from './peer.js'
 
 const find = (id) => document.getElementById(id)
+/** A kiosk has one page: its key outlives a browser that crashed, and with it the page finds its call again. */
+const key = localStorage.getItem('kiosk.key') ?? crypto.randomUUID()
+localStorage.setItem('kiosk.key', key)
 /** The offer that rings, and the connection of the call. */
 let offer = null
 let peer = null
@@ -12,6 +15,7 @@ let call = null
 
 const phone = new Phone({
   name: 'Kiosk',
+  key,
   token: new URLSearchParams(location.hash.slice(1)).get('token') ?? undefined,
   handlers: {
     answer: connect,
