@@ -2,7 +2,7 @@
 
 import { button, make, setProse, setText, show } from './dom.js'
 import {
-  callText, deviceState, distanceText, durationText, kindText, partyText, plainText, qualityText,
+  callText, deviceState, deviceText, distanceText, durationText, kindText, partyText, plainText, qualityText,
 } from './words.js'
 
 /** A word in a frame, with a tone. */
@@ -36,7 +36,7 @@ export function callRow({ post, allows, quality }) {
     }
     const actions = make('div', { class: 'actions' }, ...Object.values(buttons))
     const element = make(
-      'li', {}, make('div', { class: 'row' }, name, score.element, state.element), make('p', { class: 'facts' }, time, details), actions)
+      'li', {}, make('div', { class: 'row' }, name, make('span', { class: 'tags' }, score.element, state.element)), make('p', { class: 'facts' }, time, details), actions)
     let begin = null
     return {
       element,
@@ -91,14 +91,14 @@ export function deviceRow({ choose, connect, allows, status }) {
     const use = button('Use for the call', () => choose(first.device))
     const link = button('Connect', () => connect(first.address))
     const element = make(
-      'li', {}, make('div', { class: 'row' }, name, roles.element, state.element),
+      'li', {}, make('div', { class: 'row' }, name, make('span', { class: 'tags' }, roles.element, state.element)),
       make('div', { class: 'row' }, facts, charge), make('div', { class: 'actions' }, use, link))
     return {
       element,
       update(device) {
         const present = status()
         const isActive = present.route === device.device
-        setText(name, device.name || kindText(device.kind))
+        setText(name, deviceText(device))
         const [text, tone] = device.available || isActive ? deviceState(device.state) : ['not available', '']
         state.set(text, tone)
         const fits = (word) => word === device.device || (word === device.kind && device.available)
@@ -114,10 +114,10 @@ export function deviceRow({ choose, connect, allows, status }) {
         show(charge, device.battery != null)
         if (device.battery != null) {
           battery.value = device.battery
-          battery.setAttribute('aria-label', `Battery of ${device.name}`)
+          battery.setAttribute('aria-label', `Battery of ${deviceText(device)}`)
           setText(charge.lastElementChild, `${device.battery} %`)
         }
-        for (const action of [use, link]) action.setAttribute('aria-label', `${action.textContent}: ${device.name || kindText(device.kind)}`)
+        for (const action of [use, link]) action.setAttribute('aria-label', `${action.textContent}: ${deviceText(device)}`)
         show(use, allows('route') && device.available && !isActive && present.calls.length > 0)
         show(link, allows('route') && !device.available && Boolean(device.address))
       },

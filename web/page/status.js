@@ -3,7 +3,7 @@
 import { Connection } from './connection.js'
 import { busy, find, keepList, make, setText, show } from './dom.js'
 import { callRow, deviceRow, findingRow, foundRow, isChoice, problemRow } from './lists.js'
-import { callText, kindText, partyText, reasonText } from './words.js'
+import { callText, deviceText, kindText, partyText, reasonText } from './words.js'
 
 const connection = new Connection()
 const absent = { state: 'absent', calls: [], problems: [] }
@@ -73,14 +73,20 @@ const measure = soon(async () => {
 function nameOf(device) {
   if (!device) return 'Nowhere'
   const known = devices.find((other) => other.device === device)
-  return known?.name || kindText(device.split(':')[0])
+  return known ? deviceText(known) : kindText(device.split(':')[0])
+}
+
+/** The device of a choice, which may be a kind. */
+function nameOfChoice(choice) {
+  const fitting = devices.filter(({ kind, available }) => kind === choice && available)
+  return fitting.length === 1 ? deviceText(fitting[0]) : nameOf(choice)
 }
 
 function renderRoute() {
   const isAway = status.state === 'absent'
   const isOn = status.route != null
   setText(find('route-device'), isAway ? 'btcalld is not running' : isOn ? nameOf(status.route) : status.calls.length > 0 ? 'Nowhere' : 'No call')
-  const next = !isOn && !isAway && status.selected && status.calls.length === 0 ? `the next one goes to ${nameOf(status.selected)}` : ''
+  const next = !isOn && !isAway && status.selected && status.calls.length === 0 ? `the next one goes to ${nameOfChoice(status.selected)}` : ''
   setText(find('route-facts'), [
     isOn && reasonText(status.reason), isOn && status.codec, status.mode === 'a2dp' && 'music link',
     status.pending && `connecting to ${nameOf(status.pending)}`, next,

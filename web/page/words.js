@@ -30,6 +30,8 @@ const spaced = (word) => word.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCa
 export const reasonText = (word) => (word ? reasons[word] ?? spaced(word) : '')
 export const callText = (word) => calls[word] ?? spaced(word)
 export const kindText = (word) => kinds[word] ?? spaced(word)
+/** The name that somebody gave a device; else what it is. */
+export const deviceText = ({ device, kind, name }) => (name && name !== device ? name : kindText(kind))
 export const plainText = (word) => spaced(word ?? '')
 
 /** @returns {[string, string]} text and tone */
