@@ -17,15 +17,21 @@ export class Browser {
   /** Addresses that the page asked for. */
   requests = []
 
-  static async start(more = []) {
+  /**
+   * @param {string[]} more arguments
+   * @param {string} folder the profile, which stays; without it a new one, which does not
+   * @param {object} environment variables besides those of this process
+   */
+  static async start(more = [], { folder = null, environment = {} } = {}) {
     const browser = new Browser()
-    browser.folder = mkdtempSync(join(tmpdir(), 'btcall-browser-'))
+    browser.keepsFolder = folder !== null
+    browser.folder = folder ?? mkdtempSync(join(tmpdir(), 'btcall-browser-'))
     browser.process = spawn(process.env.CHROMIUM ?? 'chromium', [
       '--headless=new', '--no-first-run', '--disable-gpu', '--disable-background-networking', '--disable-component-update',
       '--remote-debugging-port=0', `--user-data-dir=${browser.folder}`,
       // The sandbox needs a user that is not root.
       ...(process.getuid() === 0 ? ['--no-sandbox'] : []), ...more, 'about:blank',
-    ], { stdio: ['ignore', 'ignore', 'pipe'] })
+    ], { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...environment } })
     const address = await new Promise((resolve, reject) => {
       let text = ''
       browser.process.stderr.on('data', (data) => {
@@ -37,6 +43,8 @@ export class Browser {
     })
     browser.socket = new WebSocket(address)
     await new Promise((resolve, reject) => browser.socket.once('open', resolve).once('error', reject))
+    // A killed browser closes the connection as it likes.
+    browser.socket.on('error', () => {})
     browser.socket.on('message', (data) => browser.#received(JSON.parse(data)))
     const { targetInfos } = await browser.send('Target.getTargets')
     await browser.attach(targetInfos.find((target) => target.type === 'page').targetId)
@@ -107,10 +115,17 @@ export class Browser {
     return Buffer.from(data, 'base64')
   }
 
-  async close() {
-    const gone = new Promise((resolve) => this.process.once('exit', resolve))
-    await this.send('Browser.close', {}, null).catch(() => this.process.kill())
-    await gone
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
+  close() { return this.#end(() => this.send('Browser.close', {}, null).catch(() => this.process.kill())) }
+
+  /** Ends it as a crash does. A second end does nothing. */
+  kill() { return this.#end(() => this.process.kill('SIGKILL')) }
+
+  async #end(end) {
+    if (this.process.exitCode === null && this.process.signalCode === null) {
+      const gone = new Promise((resolve) => this.process.once('exit', resolve))
+      await Promise.race([end(), gone])
+      await gone
+    }
+    if (!this.keepsFolder) rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
   }
 }
