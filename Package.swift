@@ -126,6 +126,7 @@ let package = Package(
             path: "Sources/Pure/BaresipControl",
             swiftSettings: pure),
         .target(name: "WebTokens", dependencies: ["JSONText"], path: "Sources/Pure/WebTokens", swiftSettings: pure),
+        .target(name: "VideoCapture", path: "Sources/Pure/VideoCapture", swiftSettings: pure),
 
         // Real time: move samples.
         .target(
@@ -302,7 +303,8 @@ let package = Package(
 
         // Tests, one target for each source target, and their common support.
         .target(
-            name: "TestSupport", dependencies: ["BluetoothTypes", "CALSA", "CBTCall", "CSBC", "ControlLoop", logging],
+            name: "TestSupport",
+            dependencies: ["BluetoothTypes", "CALSA", "CBTCall", "CSBC", "ControlLoop", "VideoCapture", logging],
             path: "Tests/TestSupport", swiftSettings: common + computing),
         .testTarget(
             name: "BluetoothTypesTests", dependencies: ["BluetoothTypes"], path: "Tests/Pure/BluetoothTypesTests",
@@ -313,6 +315,9 @@ let package = Package(
         .testTarget(
             name: "WebTokensTests", dependencies: ["JSONText", "TestSupport", "WebTokens"],
             path: "Tests/Pure/WebTokensTests", swiftSettings: common),
+        .testTarget(
+            name: "VideoCaptureTests", dependencies: ["TestSupport", "VideoCapture"],
+            path: "Tests/Pure/VideoCaptureTests", swiftSettings: common),
         .testTarget(
             name: "SCORoutingTests", dependencies: ["CSCORouting"], path: "Tests/C/SCORoutingTests",
             swiftSettings: common),
