@@ -93,6 +93,8 @@ let package = Package(
         .systemLibrary(
             name: "CSodium", path: "Sources/C/CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .target(name: "CBTCall", path: "Sources/C/CBTCall"),
+        // Of btcall-video only.
+        .target(name: "CVideo", path: "Sources/C/CVideo"),
         // Empty without the trait. The folder webrtc-1 stands for the library's own folder of headers, which only an unsafe flag
         // could name.
         .target(
@@ -164,6 +166,9 @@ let package = Package(
         .target(
             name: "BoardInput", dependencies: ["BluetoothTypes", "CBTCall", "ControlLoop"],
             path: "Sources/Shells/BoardInput", swiftSettings: common),
+        .target(
+            name: "Cameras", dependencies: ["BoardInput", "CVideo", "ControlLoop", "VideoCapture"],
+            path: "Sources/Shells/Cameras", swiftSettings: common),
         .target(
             name: "Cryptography", dependencies: ["CSodium", "ControlLoop", "WebTokens"],
             path: "Sources/Shells/Cryptography", swiftSettings: common),
@@ -304,7 +309,9 @@ let package = Package(
         // Tests, one target for each source target, and their common support.
         .target(
             name: "TestSupport",
-            dependencies: ["BluetoothTypes", "CALSA", "CBTCall", "CSBC", "ControlLoop", "VideoCapture", logging],
+            dependencies: [
+                "BluetoothTypes", "CALSA", "CBTCall", "CSBC", "Cameras", "ControlLoop", "VideoCapture", logging,
+            ],
             path: "Tests/TestSupport", swiftSettings: common + computing),
         .testTarget(
             name: "BluetoothTypesTests", dependencies: ["BluetoothTypes"], path: "Tests/Pure/BluetoothTypesTests",
@@ -421,6 +428,9 @@ let package = Package(
             dependencies: ["BluetoothSockets", "BluetoothTypes", "ControlLoop", "TestSupport"],
             path: "Tests/Shells/BluetoothSocketsTests",
             swiftSettings: common),
+        .testTarget(
+            name: "CamerasTests", dependencies: ["Cameras", "ControlLoop", "TestSupport", "VideoCapture"],
+            path: "Tests/Shells/CamerasTests", swiftSettings: common),
         .testTarget(
             name: "CryptographyTests", dependencies: ["Cryptography", "WebTokens"],
             path: "Tests/Shells/CryptographyTests", resources: [.copy("Vectors")], swiftSettings: common),

@@ -33,6 +33,7 @@ import Testing
                 // A directory, to sync it.
                 "Shells/ControlLoop/OwnFile.swift",
                 // Below /sys and /dev.
+                "C/CVideo/video.c",
                 "Daemon/HeadsetControl/Quirks/ControllerFacts.swift", "Shells/BoardInput/GPIOLine.swift",
                 "Shells/BoardInput/InputDevice.swift",
                 // A FIFO that a person names, without waiting.

@@ -277,6 +277,14 @@ import Testing
         }
     }
 
+    @Test func `nothing of video is in the daemon: btcall-video has it`() throws {
+        let targets = try targets()
+        let daemon = try #require(targets["Sources/Programs/btcalld"])
+        let reached = reach(of: daemon, in: targets)
+        #expect(reached.contains("HeadsetControl"))
+        #expect(reached.isDisjoint(with: ["CVideo", "Cameras", "VideoCapture"]))
+    }
+
     @Test func `nothing of HTTP is in the daemon: btcall-web speaks it`() throws {
         let paths = try ["Sources/Daemon", "Sources/Shells", "Sources/Programs/btcalld"].flatMap {
             try Page.paths(withSuffix: ".swift", under: [$0])

@@ -2,9 +2,9 @@ import ControlLoop
 import Glibc
 
 /// Reads what the kernel shows as files: directories, small texts, links.
-enum Directory {
+package enum Directory {
     /// Names without `.` and `..`, in no order; empty if the path is no directory.
-    static func names(_ path: String) -> [String] {
+    package static func names(_ path: String) -> [String] {
         guard let directory = opendir(path) else { return [] }
         defer { closedir(directory) }
         var names: [String] = []
@@ -18,7 +18,7 @@ enum Directory {
     }
 
     /// At most 4 KiB without the last end of line; nil if the file cannot be read.
-    static func text(_ path: String) -> String? {
+    package static func text(_ path: String) -> String? {
         // An unreadable file gives nil, as documented above.
         guard let bytes = try? ForeignFile.read(path, atMost: 4096, .leftOut) else { return nil }
         let text = String(decoding: bytes, as: UTF8.self)
@@ -26,7 +26,7 @@ enum Directory {
     }
 
     /// The path without links; nil when it leads nowhere.
-    static func resolve(_ path: String) -> String? {
+    package static func resolve(_ path: String) -> String? {
         guard let resolved = realpath(path, nil) else { return nil }
         defer { free(resolved) }
         return String(cString: resolved)
