@@ -62,6 +62,7 @@ let package = Package(
         .executable(name: "btcall", targets: ["BTCallCommand"]),
         .executable(name: "btcall-baresip", targets: ["btcall-baresip"]),
         .executable(name: "btcall-lab", targets: ["BTCallLab"]),
+        .executable(name: "btcall-video", targets: ["btcall-video"]),
         .executable(name: "btcall-web", targets: ["btcall-web"]),
         .library(name: "BTCall", targets: ["BTCall"]),
         .library(name: "BTCallSimulator", targets: ["BTCallSimulator"]),
@@ -302,6 +303,12 @@ let package = Package(
                 "BTCall", "BTCallAPI", "BTCallJSON", "BluetoothTypes", "ControlLoop", "Cryptography", "JSONText",
                 "WebTokens", logging, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOWebSocket"),
             ], path: "Sources/Programs/btcall-web", swiftSettings: common, linkerSettings: small),
+        // Cameras: docs/inside/Video.md.
+        .executableTarget(
+            name: "btcall-video",
+            dependencies: [
+                "BTCall", "BTCallAPI", "Cameras", "ControlLoop", "DBus", "VideoCapture", logging,
+            ], path: "Sources/Programs/btcall-video", swiftSettings: common, linkerSettings: small),
         .executableTarget(
             name: "IntercomExample", dependencies: ["BTCall"], path: "Sources/Programs/IntercomExample",
             swiftSettings: common),
@@ -506,6 +513,12 @@ let package = Package(
                 "JSONText", "TestSupport", "WebTokens", "btcall-web", logging, nio("NIOHTTP1"),
             ], path: "Tests/Programs/BTCallWebTests", swiftSettings: common),
         .testTarget(
+            name: "BTCallVideoTests",
+            dependencies: [
+                "BTCall", "BTCallAPI", "Cameras", "CommandTestSupport", "ControlLoop", "DBus", "TestSupport",
+                "VideoCapture", "btcall-video", logging,
+            ], path: "Tests/Programs/BTCallVideoTests", swiftSettings: common),
+        .testTarget(
             name: "BTCallBenchTests", dependencies: ["AudioDSP", "BTCallBench", "BTCallSimulator", "CallExchange"],
             path: "Tests/Programs/BTCallBenchTests", swiftSettings: common),
         // The daemon as a program sees it, and programs as a person sees them.
@@ -519,9 +532,9 @@ let package = Package(
             name: "BTCallCommandTests",
             dependencies: [
                 "BTCallCommand", "BTCall", "BTCallAPI", "BTCallDaemon", "BTCallJSON", "BTCallLab", "BTCallSimulator",
-                "BluetoothSockets", "BluetoothTypes", "CallExchange", "CommandKit", "CommandTestSupport",
+                "BluetoothSockets", "BluetoothTypes", "Cameras", "CallExchange", "CommandKit", "CommandTestSupport",
                 "Configuration", "ControlLoop", "Cryptography", "DBus", "JSONText", "Routing", "Spelling",
-                "TestSupport", "WebTokens", argumentParser,
+                "TestSupport", "VideoCapture", "WebTokens", "btcall-video", argumentParser, logging,
             ], path: "Tests/Programs/BTCallCommandTests", swiftSettings: common),
         .testTarget(
             name: "BTCallLabTests",

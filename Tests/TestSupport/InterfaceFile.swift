@@ -19,7 +19,11 @@ package struct InterfaceFile {
 
     /// - Parameter name: the interface; also the file's name.
     package init(_ name: String) throws {
-        let data = try Data(contentsOf: Self.directory.appending(path: "\(name).xml"))
+        try self.init(name, in: Data(contentsOf: Self.directory.appending(path: "\(name).xml")))
+    }
+
+    /// - Parameter data: introspection data, as of a file or of an object.
+    package init(_ name: String, in data: Data) throws {
         let reader = Reader(name)
         let parser = XMLParser(data: data)
         parser.delegate = reader

@@ -124,7 +124,7 @@ extension BridgeError {
     }
 
     /// Nobody owns the name, and the bus could not start the service.
-    private static func isAbsence(_ error: BusError) -> Bool {
+    static func isAbsence(_ error: BusError) -> Bool {
         error.hasName(BusError.Name.serviceUnknown) || error.hasName(BusError.Name.nameHasNoOwner)
             || error.name.hasPrefix("org.freedesktop.DBus.Error.Spawn.")
             || error.name.hasPrefix("org.freedesktop.systemd1.")

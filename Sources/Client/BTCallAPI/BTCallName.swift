@@ -4,6 +4,8 @@
 package enum BTCallName {
     /// The well-known name that the daemon owns.
     package static let bus = "org.btcall"
+    /// The well-known name that btcall-video owns.
+    package static let videoBus = "org.btcall.Video"
 
     package enum Interface {
         /// Prefix of all interface names.
@@ -19,6 +21,21 @@ package enum BTCallName {
         package static let pairing = "org.btcall.Pairing1"
         package static let contactResolver = "org.btcall.ContactResolver1"
         package static let audioConfigurator = "org.btcall.AudioConfigurator1"
+        package static let video = "org.btcall.Video1"
+    }
+
+    package enum Video {
+        package static let setCamera = "SetCamera"
+        package static let setCapture = "SetCapture"
+        package static let reset = "Reset"
+        package static let requestAccess = "RequestAccess"
+        package static let cameraSettingsChanged = "CameraSettingsChanged"
+        package static let cameras = "Cameras"
+        package static let camera = "Camera"
+        package static let cameraSettings = "CameraSettings"
+        package static let resolution = "Resolution"
+        package static let frameRate = "FrameRate"
+        package static let problem = "Problem"
     }
 
     package enum AudioConfigurator {

@@ -8,6 +8,8 @@ package enum BTCallPath {
     package static let session = "/org/btcall/session"
     package static let calls = "/org/btcall/calls"
     package static let headsets = "/org/btcall/headsets"
+    /// Of btcall-video.
+    package static let video = "/org/btcall/video"
 
     /// The object of a call: its identifier with underscores for dashes.
     ///

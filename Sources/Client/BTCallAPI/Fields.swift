@@ -137,6 +137,11 @@ package struct Fields {
         return fields
     }
 
+    /// - Returns: the entries of an `a{sv}`; none when there is no such entry.
+    package func dictionary(_ name: String) throws(APIError) -> Fields {
+        try Fields(values[name] ?? .vardict([:]), of: "\(name) in \(subject)")
+    }
+
     /// - Returns: a device word; nil when there is no such entry.
     package func optionalDevice(_ name: String) throws(APIError) -> DeviceWord? {
         guard let text = try optionalString(name, .word) else { return nil }

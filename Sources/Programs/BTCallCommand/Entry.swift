@@ -112,7 +112,7 @@ struct VerbGroup {
             "System",
             [
                 ConfigCommand.self, SetupCommand.self, DoctorCommand.self, TestCallCommand.self, DaemonCommand.self,
-                WebCommand.self,
+                VideoCommand.self, WebCommand.self,
             ]),
     ]
 }

@@ -121,6 +121,15 @@ import Testing
         ),
         (BTCallName.Interface.audioConfigurator, [BTCallName.AudioConfigurator.configure]),
         (
+            BTCallName.Interface.video,
+            [
+                BTCallName.Video.setCamera, BTCallName.Video.setCapture, BTCallName.Video.reset,
+                BTCallName.Video.requestAccess, BTCallName.Video.cameraSettingsChanged, BTCallName.Video.cameras,
+                BTCallName.Video.camera, BTCallName.Video.cameraSettings, BTCallName.Video.resolution,
+                BTCallName.Video.frameRate, BTCallName.Video.problem,
+            ]
+        ),
+        (
             BTCallName.Interface.headset,
             [
                 BTCallName.Headset.connect, BTCallName.Headset.disconnect, BTCallName.Headset.buttonPressed,

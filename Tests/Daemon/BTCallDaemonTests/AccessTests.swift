@@ -24,7 +24,7 @@ extension DaemonTests {
         /// Interfaces that programs offer; the daemon has none of them.
         private static let foreign: Set = [
             BTCallName.Interface.callProvider, BTCallName.Interface.contactResolver,
-            BTCallName.Interface.audioConfigurator,
+            BTCallName.Interface.audioConfigurator, BTCallName.Interface.video,
         ]
         private static let properties = "org.freedesktop.DBus.Properties"
 

@@ -95,10 +95,11 @@ import Testing
         ("daemon logout", [], nil), ("daemon deactivate", [], nil),
     ]
 
-    /// Verbs that need more than this daemon: bluetoothd, audio, a program that owns the call. Their own tests compare them.
+    /// Verbs that need more than this daemon: bluetoothd, audio, a program that owns the call, btcall-video. Their own tests
+    /// compare them.
     private static let notRun: Set = [
         "headset connect", "headset disconnect", "headset pair", "call update", "doctor", "play", "record", "test-call",
-        "watch", "web token", "notify-incoming",
+        "watch", "web token", "notify-incoming", "video access", "video cameras", "video set",
     ]
 
     @Test func `Every verb prints the object on the page`() async throws {

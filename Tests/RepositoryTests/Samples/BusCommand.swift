@@ -57,8 +57,9 @@ struct BusCommand {
     /// The interface of a command, whose object has to be one that has it.
     private static func interfaceFile(_ words: [String]) throws -> InterfaceFile {
         try expect(words.count > 3, "\(words[0]) takes a name on the bus, a path and an interface")
-        try expect(words[1] == BTCallName.bus, "\(words[1]) is not \(BTCallName.bus)")
         let interface = words[3]
+        let bus = interface == BTCallName.Interface.video ? BTCallName.videoBus : BTCallName.bus
+        try expect(words[1] == bus, "\(words[1]) is not \(bus)")
         let isThere =
             switch interface {
             case BTCallName.Interface.manager, BTCallName.Interface.pairing: words[2] == BTCallPath.manager
@@ -67,6 +68,7 @@ struct BusCommand {
             case BTCallName.Interface.audio: words[2] == BTCallPath.audio
             case BTCallName.Interface.session: words[2] == BTCallPath.session
             case BTCallName.Interface.call: words[2] == "$call" || BTCallPath.callID(at: words[2]) != nil
+            case BTCallName.Interface.video: words[2] == BTCallPath.video
             case BTCallName.Interface.headset: BTCallPath.headsetAddress(at: words[2]) != nil
             default: false
             }

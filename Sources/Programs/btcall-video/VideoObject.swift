@@ -1,0 +1,104 @@
+import BTCallAPI
+import ControlLoop
+import DBus
+import VideoCapture
+
+/// `org.btcall.Video1` at `/org/btcall/video`.
+@ControlPlane
+final class VideoObject {
+    /// Asks btcalld about the microphone.
+    typealias MicrophoneCheck = @ControlPlane () async -> AccessDescription.Verdict
+
+    private typealias Name = BTCallName.Video
+    private let bus: BusConnection
+    private let service: VideoService
+    private let microphone: MicrophoneCheck
+
+    init(bus: BusConnection, service: VideoService, microphone: @escaping MicrophoneCheck) {
+        self.bus = bus
+        self.service = service
+        self.microphone = microphone
+        bus.export([interface], at: BTCallPath.video)
+        service.changes.subscribe(self) { object, change in object.show(change) }
+    }
+
+    private var interface: ExportedInterface {
+        ExportedInterface(
+            BTCallName.Interface.video,
+            methods: [
+                .init(Name.setCamera, in: [("camera", "s")], performing(setCamera)),
+                .init(
+                    Name.setCapture, in: [("resolution", "s"), ("framesPerSecond", "u")], performing(setCapture)),
+                .init(Name.reset, performing { [service] _ throws(APIError) in try service.reset() }),
+                .init(
+                    Name.requestAccess, in: [("microphone", "b"), ("camera", "b")], out: [("access", "a{sv}")],
+                    isReading: true, requestAccess),
+            ],
+            signals: [.init(Name.cameraSettingsChanged, [("settings", "a{sv}")])],
+            properties: [
+                .init(Name.cameras, "aa{sv}", get: camerasValue),
+                .init(Name.camera, "s", get: { [service] in .string(service.camera) }),
+                .init(Name.cameraSettings, "a{sv}", get: settingsValue),
+                .init(Name.resolution, "s", get: { [service] in .string("\(service.request.resolution)") }),
+                .init(
+                    Name.frameRate, "u",
+                    get: { [service] in .uint32(UInt32(clamping: service.request.framesPerSecond)) }),
+                .init(Name.problem, "s", get: { [service] in .string(service.problem ?? "") }),
+            ])
+    }
+
+    /// A method without results, whose refusal is the bus error of the same name.
+    private func performing(
+        _ perform: @escaping @ControlPlane (MethodCall) throws(APIError) -> Void
+    ) -> @ControlPlane (MethodCall) async throws(BusError) -> [Value] {
+        { call async throws(BusError) in
+            do throws(APIError) {
+                try perform(call)
+                return []
+            } catch {
+                throw error.busError
+            }
+        }
+    }
+
+    // MARK: Members
+
+    private func setCamera(_ call: MethodCall) throws(APIError) {
+        try service.setCamera(try TextLimit.address.check(call.arguments.first?.stringValue ?? "", "camera"))
+    }
+
+    private func setCapture(_ call: MethodCall) throws(APIError) {
+        try service.setCapture(
+            resolution: try TextLimit.word.check(call.arguments.first?.stringValue ?? "", "resolution"),
+            framesPerSecond: call.arguments.last?.integerValue ?? 0)
+    }
+
+    private func requestAccess(_ call: MethodCall) async throws(BusError) -> [Value] {
+        var access = AccessDescription()
+        if call.arguments.first?.boolValue == true { access.microphone = await microphone() }
+        if call.arguments.last?.boolValue == true { access.camera = service.access() }
+        return [.vardict(access.fields)]
+    }
+
+    private func camerasValue() -> Value { .array("a{sv}", service.descriptions.map { .vardict($0.fields) }) }
+
+    private func settingsValue() -> Value { .vardict(service.capture?.fields ?? [:]) }
+
+    // MARK: Signals
+
+    private func show(_ change: VideoService.Change) {
+        switch change {
+        case .cameras: changed([Name.cameras])
+        case .choice: changed([Name.camera, Name.resolution, Name.frameRate])
+        case .capture:
+            changed([Name.cameraSettings, Name.problem])
+            bus.emit(
+                path: BTCallPath.video, interface: BTCallName.Interface.video, member: Name.cameraSettingsChanged,
+                [settingsValue()])
+        }
+    }
+
+    private func changed(_ properties: [String]) {
+        bus.propertiesChanged(path: BTCallPath.video, interface: BTCallName.Interface.video, properties)
+    }
+}

@@ -1,0 +1,176 @@
+import BTCallAPI
+import Cameras
+import ControlLoop
+import Logging
+import VideoCapture
+
+/// The present cameras, the choice among them, and what the chosen one was set to.
+///
+/// A camera is opened when it is chosen, when it appears, when another picture is requested, and for a request of access; it is
+/// closed at once.
+@ControlPlane
+final class VideoService {
+    enum Change {
+        case cameras, choice, capture
+    }
+
+    let changes = Signal<Change>()
+    private(set) var cameras: [Camera] = []
+    /// What the chosen camera was set to; nil while it is not.
+    private(set) var capture: CaptureDescription?
+    /// Why it is not set, for people.
+    private(set) var problem: String?
+    private var choice: VideoChoice
+    private let settings: VideoSettings
+    private let system: any CameraSystem
+    private let file: ChoiceFile
+    private let logger: Logger
+    /// The last camera that was set, or tried.
+    private var tried: Camera?
+
+    init(_ settings: VideoSettings, system: any CameraSystem, logger: Logger) {
+        self.settings = settings
+        self.system = system
+        self.logger = logger
+        file = ChoiceFile(directory: settings.stateDirectory)
+        do throws(FileRefusal) {
+            choice = try file.read()
+        } catch {
+            logger.warning("the choice of the camera was not read: \(error): the front camera is used")
+            choice = VideoChoice()
+        }
+        system.onChange = { [weak self] in self?.look() }
+        do throws(SystemError) {
+            try system.watch()
+        } catch {
+            logger.warning(
+                "cameras that come later are not noticed: \(error); see fs.inotify.max_user_instances and max_user_watches"
+            )
+        }
+        look()
+    }
+
+    func stop() { system.stop() }
+
+    /// `front`, `back` or the name of a camera.
+    var camera: String { choice.camera ?? CameraNames.frontWord }
+    var request: CaptureRequest { choice.request ?? settings.request }
+
+    var descriptions: [VideoCameraDescription] {
+        cameras.map { camera in
+            VideoCameraDescription(
+                id: camera.id, name: camera.name, path: camera.path,
+                aliases: settings.names.aliases(of: camera, among: cameras), isPermitted: camera.isPermitted)
+        }
+    }
+
+    private var chosen: Camera? { settings.names.camera(camera, among: cameras) }
+
+    // MARK: Requests
+
+    func setCamera(_ word: String) throws(APIError) {
+        guard settings.names.accepts(word, among: cameras) else {
+            let back = word == CameraNames.backWord ? ", [camera back] device is not configured" : ""
+            throw APIError(
+                .invalidArgument,
+                "there is no camera \"\(word)\"\(back); accepted: \(settings.names.accepted(among: cameras))")
+        }
+        try keep(VideoChoice(camera: word, request: choice.request))
+    }
+
+    func setCapture(resolution text: String, framesPerSecond rate: Int) throws(APIError) {
+        guard let resolution = CaptureRequest.Resolution(text) else {
+            throw APIError(
+                .invalidArgument, "resolution is \"\(text)\"; accepted: \(CaptureRequest.acceptedResolution)")
+        }
+        let range = CaptureRequest.acceptedRates
+        guard range.contains(rate) else {
+            throw APIError(
+                .invalidArgument, "framesPerSecond is \(rate); accepted: \(range.lowerBound) to \(range.upperBound)")
+        }
+        try keep(VideoChoice(camera: choice.camera, request: CaptureRequest(resolution, framesPerSecond: rate)))
+    }
+
+    /// The configuration counts again.
+    func reset() throws(APIError) { try keep(VideoChoice()) }
+
+    /// Whether the chosen camera may be used now.
+    func access() -> AccessDescription.Verdict {
+        guard settings.isAllowed else { return .denied(.policy, reason: Self.denial) }
+        guard let camera = chosen else { return .denied(.noDevice, reason: absence) }
+        do throws(CameraError) {
+            try CameraSetup(system).check(camera)
+            return .allowed
+        } catch {
+            let cause: AccessDescription.Cause =
+                switch error {
+                case .missing: .noDevice
+                case .denied: .noPermission
+                case .busy: .inUse
+                case .refused, .failed: .unavailable
+                }
+            return .denied(cause, reason: "camera \(self.camera): \(error)")
+        }
+    }
+
+    /// Writes the choice, then acts on it: what is not kept is not chosen.
+    private func keep(_ new: VideoChoice) throws(APIError) {
+        do throws(SystemError) {
+            try file.write(new)
+        } catch {
+            throw APIError(.unavailable, "the choice cannot be kept in \(file.path): \(error)")
+        }
+        choice = new
+        changes.send(.choice)
+        setChosen()
+    }
+
+    // MARK: The camera
+
+    /// Looks which cameras exist now.
+    private func look() {
+        let now = system.cameras()
+        let hasChanged = now != cameras
+        cameras = now
+        if hasChanged { changes.send(.cameras) }
+        if chosen != tried || capture == nil { setChosen() }
+    }
+
+    private func setChosen() {
+        tried = chosen
+        guard settings.isAllowed else { return report(problem: Self.denial) }
+        guard let camera = tried else { return report(problem: absence) }
+        do throws(CameraError) {
+            let reached = try CameraSetup(system).set(camera, to: request)
+            report(
+                CaptureDescription(
+                    camera: self.camera, id: camera.id, width: reached.size.width, height: reached.size.height,
+                    framesPerSecond: reached.rate.map { Double($0.thousandths) / 1000 },
+                    format: "\(reached.format)"), reached)
+        } catch {
+            report(problem: "camera \(self.camera): \(error)")
+        }
+    }
+
+    private func report(_ capture: CaptureDescription, _ reached: CaptureSettings) {
+        guard capture != self.capture else { return }
+        (self.capture, problem) = (capture, nil)
+        let rate = reached.rate.map { "\($0) frames per second" } ?? "a rate that its driver does not say"
+        logger.notice("camera \(capture.camera) (\(capture.id)): \(reached.size) \(reached.format), \(rate)")
+        changes.send(.capture)
+    }
+
+    private func report(problem: String) {
+        guard problem != self.problem else { return }
+        (capture, self.problem) = (nil, problem)
+        logger.notice("\(problem)")
+        changes.send(.capture)
+    }
+
+    private static let denial = "[privacy] camera = deny in /etc/btcall/video.conf denies the camera"
+    private var absence: String {
+        let names = cameras.map(\.id).joined(separator: ", ")
+        return "there is no camera \(camera) at present: "
+            + (names.isEmpty ? "none is connected" : "there are \(names)")
+    }
+}

@@ -1,0 +1,133 @@
+import Cameras
+import CommandTestSupport
+import Foundation
+import TestSupport
+import Testing
+import VideoCapture
+
+@testable import btcall_video
+
+/// The configuration, the command line and the kept choice.
+@Suite struct VideoSettingsTests {
+    private func read(_ text: String) throws -> VideoSettings {
+        try VideoSettings(reading: Array(text.utf8), file: "video.conf")
+    }
+
+    private func refusal(_ text: String) -> String {
+        do {
+            _ = try read(text)
+            return ""
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test func `every key is read`() throws {
+        let settings = try read(
+            """
+            # a comment
+            [video]
+            resolution = 800x600
+            framesPerSecond = 25
+            stateDirectory = /srv/video
+            [camera front]
+            device = usb-1-video-index0
+            [camera back]
+            device = /dev/video2
+            [privacy]
+            camera = deny
+            [log]
+            level = debug
+            """)
+        #expect(settings.request == CaptureRequest(try #require(.init("800x600")), framesPerSecond: 25))
+        #expect(settings.stateDirectory == "/srv/video")
+        #expect(settings.names.front == "usb-1-video-index0" && settings.names.back == "/dev/video2")
+        #expect(!settings.isAllowed && settings.logLevel == .debug)
+        #expect(try read("") == VideoSettings())
+    }
+
+    @Test(arguments: [
+        (
+            "[video]\nresolution = big",
+            "video.conf:2: video.resolution: 'big' is not accepted; it is auto, or WIDTHxHEIGHT"
+        ),
+        ("[video]\nframesPerSecond = 0", "video.conf:2: video.framesPerSecond: '0' is not accepted; it is 1 to 1000"),
+        ("[video]\nstateDirectory = srv", "video.conf:2: video.stateDirectory"),
+        ("[camera front]\ndevice = a b", "video.conf:2: camera front.device"),
+        ("[camera back]\ndevice =", "video.conf:2: camera back.device"),
+        ("[privacy]\ncamera = ask", "video.conf:2: privacy.camera: 'ask' is not accepted; it is allow or deny"),
+        ("[camera]", "video.conf:1: [camera] is no section; accepted: video, camera front"),
+        ("device = a", "video.conf:1: [] device: there is no such key; accepted: [video] resolution"),
+        ("[video]\nresolution", "video.conf:2: 'resolution' is no entry"),
+        (
+            "[log]\nlevel = info\nlevel = info",
+            "video.conf:3: level is given a second time; keep one of this and line 2"
+        ),
+    ])
+    func `a wrong line is named, with what is accepted`(text: String, message: String) {
+        #expect(refusal(text).hasPrefix(message), "\(refusal(text))")
+    }
+
+    @Test func `the shipped configuration has every key with its default`() throws {
+        let file = URL(filePath: #filePath).appending(path: "../../../../etc/video.conf").standardized
+        let text = try String(contentsOf: file, encoding: .utf8)
+        #expect(try read(text) == VideoSettings())
+        let lines = text.split(separator: "\n").filter { line in
+            line.hasPrefix("[") || line.hasPrefix("#") && !line.hasPrefix("# ") && line.contains(" = ")
+        }
+        let keys = lines.filter { $0.hasPrefix("#") }
+        #expect(keys.count == VideoSettings.Key.allCases.count)
+        // Cameras have no default.
+        let standard = lines.filter { !$0.hasPrefix("#device") }.map { $0.drop { $0 == "#" } }
+        #expect(try read(standard.joined(separator: "\n")) == VideoSettings())
+    }
+
+    @Test func `arguments override the file`() throws {
+        let arguments = try VideoArguments(["--state", "/srv", "--log-level", "error", "--bus", "session"])
+        var settings = VideoSettings()
+        try arguments.apply(to: &settings)
+        #expect(settings.stateDirectory == "/srv" && settings.logLevel == .error && arguments.bus == "session")
+        #expect(throws: VideoSettingsError("unknown argument --camera")) { try VideoArguments(["--camera"]) }
+        #expect(throws: VideoSettingsError("--config needs a value")) { try VideoArguments(["--config"]) }
+    }
+
+    // MARK: Names of cameras
+
+    private static let cameras = [
+        Camera(id: "csi-video-index0", path: "/dev/video0", name: "CSI", isPermitted: false),
+        Camera(id: "usb-1-video-index0", path: "/dev/video2", name: "Door"),
+        Camera(id: "usb-2-video-index0", path: "/dev/video4", name: "Hall"),
+    ]
+
+    @Test(arguments: [
+        (nil, nil, "front", "/dev/video2"), (nil, nil, "back", nil), (nil, "/dev/video2", "front", "/dev/video4"),
+        (nil, "usb-1-video-index0", "back", "/dev/video2"), ("usb-2-video-index0", nil, "front", "/dev/video4"),
+        ("/dev/v4l/by-path/usb-2-video-index0", nil, "front", "/dev/video4"), ("gone", nil, "front", nil),
+        (nil, nil, "csi-video-index0", "/dev/video0"), (nil, nil, "/dev/video4", "/dev/video4"),
+        (nil, nil, "Door", nil),
+    ])
+    func `S2.27 front, back and a name mean one camera`(front: String?, back: String?, word: String, path: String?) {
+        let names = CameraNames(front: front, back: back)
+        #expect(names.camera(word, among: Self.cameras)?.path == path)
+    }
+
+    @Test func `front is the camera that may not be opened if there is no other`() {
+        let only = Array(Self.cameras.prefix(1))
+        #expect(CameraNames().camera("front", among: only) == only.first)
+        #expect(CameraNames().camera("front", among: []) == nil)
+    }
+
+    // MARK: The choice
+
+    @Test func `a choice is read as it was written, and what is not understood is left out`() {
+        let choice = VideoChoice(camera: "back", request: CaptureRequest(.automatic, framesPerSecond: 15))
+        #expect(VideoChoice(reading: Array(choice.text.utf8)) == choice)
+        #expect(choice.text == "camera back\ncapture auto 15\n")
+        let odd =
+            "camera\ncamera a b\ncapture auto\ncapture auto 0\ncapture 0x0 30\nzoom 2\n\u{0}\ncapture 640x480 1000\n"
+        #expect(
+            VideoChoice(reading: Array(odd.utf8))
+                == VideoChoice(request: FrameSize("640x480").map { CaptureRequest(.size($0), framesPerSecond: 1000) }))
+        #expect(VideoChoice(reading: [0xFF, 0xFE, 0x0A]) == VideoChoice())
+    }
+}
