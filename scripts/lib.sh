@@ -43,7 +43,7 @@ debian_mirror() {
 need_swift() { command -v swift >/dev/null || die "no Swift toolchain in PATH: install Swift 6.2 or later from swift.org"; }
 
 # The programs that ship, and btcall-lab.
-release_products="btcalld btcall btcall-lab btcall-baresip btcall-web"
+release_products="btcalld btcall btcall-lab btcall-baresip btcall-video btcall-web"
 # build_release PRODUCT...: as they ship.
 build_release() {
 	local product

@@ -18,7 +18,7 @@ import Testing
                 sizes[String(columns[1])] = Double(String(columns[2]))
             }
         }
-        try #require(sizes.count == 6)
+        try #require(sizes.count == 7)
         return sizes
     }
 
