@@ -8,24 +8,24 @@ import Logging
 
 /// The program `btcall-video`: its arguments, its log, its signals, its service manager.
 enum VideoProgram {
+    private static let program = ServiceProgram("btcall-video")
+
     /// Runs until SIGTERM or SIGINT. The exit status is 0 then, 1 if it could not start, 2 for invalid arguments.
     static func run(_ words: [String]) -> Never {
-        StandardDescriptors.open()
-        StandardDescriptors.detachErrors()
-        signal(SIGPIPE, SIG_IGN)
+        program.begin()
         let arguments: VideoArguments
         do throws(VideoSettingsError) {
             arguments = try VideoArguments(Array(words.dropFirst()))
         } catch {
-            fail(2, "\(error)\n\(VideoArguments.usage)")
+            program.fail(2, "\(error)\n\(VideoArguments.usage)")
         }
         switch arguments.purpose {
         case .run: break
-        case .help: finish(VideoArguments.usage)
-        case .version: finish("btcall-video \(ProductVersion.current)")
+        case .help: program.finish(VideoArguments.usage)
+        case .version: program.finish("btcall-video \(ProductVersion.current)")
         case .check(let file):
             _ = read(file)
-            finish(PrintableText.line("\(file) is understood"))
+            program.finish(PrintableText.line("\(file) is understood"))
         }
         let (settings, bus) = (settings(arguments), bus(arguments))
         LogDestination.bootstrap(
@@ -41,22 +41,17 @@ enum VideoProgram {
         do throws(VideoSettingsError) {
             try arguments.apply(to: &settings)
         } catch {
-            fail(2, "\(error)\n\(VideoArguments.usage)")
+            program.fail(2, "\(error)\n\(VideoArguments.usage)")
         }
         return settings
     }
 
     private static func read(_ file: String) -> VideoSettings {
-        let bytes: [UInt8]
-        do throws(FileRefusal) {
-            bytes = try ForeignFile.read(file, atMost: VideoSettings.mostBytes)
-        } catch {
-            fail(1, "\(error)")
-        }
+        let bytes = program.read(file, atMost: VideoSettings.mostBytes)
         do throws(VideoSettingsError) {
             return try VideoSettings(reading: bytes, file: file)
         } catch {
-            fail(1, "\(error)")
+            program.fail(1, "\(error)")
         }
     }
 
@@ -65,7 +60,7 @@ enum VideoProgram {
         let named = arguments.bus ?? getenv("BTCALL_BUS").map { String(cString: $0) } ?? ""
         if named.isEmpty, arguments.bus == nil { return (.system, .system) }
         guard let bus = BridgeBus(named), let address = BusAddress(named) else {
-            fail(2, "bus '\(named)' is not accepted; it is system, session or an address such as unix:path=/run/bus")
+            program.fail(2, "bus '\(named)' is not accepted; it is system, session or an address such as unix:path=/run/bus")
         }
         return (bus, address)
     }
@@ -73,43 +68,16 @@ enum VideoProgram {
     @ControlPlane
     private static func start(_ settings: VideoSettings, _ bus: (bridge: BridgeBus, address: BusAddress)) {
         Task { @ControlPlane in
+            let running: RunningVideo
             do {
-                let running = try await RunningVideo(
+                running = try await RunningVideo(
                     settings, system: LinuxCameras(), bridge: bus.bridge, address: bus.address,
                     logger: Logger(label: "btcall-video"))
-                handleSignals(running)
-                ServiceNotifier().ready()
             } catch {
-                fail(1, "\(error)")
+                program.fail(1, "\(error)")
             }
+            program.ready(endingOn: [SIGTERM, SIGINT, SIGHUP]) { await running.stop() }
         }
-    }
-
-    @ControlPlane
-    private static func handleSignals(_ running: RunningVideo) {
-        let end: @ControlPlane () -> Void = {
-            Task { @ControlPlane in
-                ServiceNotifier().stopping()
-                await running.stop()
-                ControlLoop.shared.stop()
-            }
-        }
-        do throws(SystemError) {
-            for signal in [SIGTERM, SIGINT, SIGHUP] { _ = try ControlLoop.shared.onSignal(signal, end) }
-        } catch {
-            fail(1, "signals cannot be handled: \(error)")
-        }
-    }
-
-    private static func finish(_ text: String) -> Never {
-        print(text)
-        exit(0)
-    }
-
-    private static func fail(_ status: Int32, _ message: String) -> Never {
-        // The usage has several lines, and a message may quote a file.
-        LineWriter.standardError.write(PrintableText.document("btcall-video: \(message)\n"))
-        exit(status)
     }
 }
 
