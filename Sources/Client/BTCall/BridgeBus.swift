@@ -1,4 +1,4 @@
-import DBus
+package import DBus
 import Glibc
 
 /// The D-Bus bus that btcalld is on.
@@ -41,7 +41,8 @@ public enum BridgeBus: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    var busAddress: BusAddress {
+    /// For a connection of the program's own.
+    package var busAddress: BusAddress {
         switch self {
         case .system: .system
         case .session: .session

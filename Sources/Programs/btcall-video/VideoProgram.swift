@@ -55,24 +55,21 @@ enum VideoProgram {
         }
     }
 
-    /// The bus as the library and as this program's own connection name it.
-    private static func bus(_ arguments: VideoArguments) -> (bridge: BridgeBus, address: BusAddress) {
-        let named = arguments.bus ?? getenv("BTCALL_BUS").map { String(cString: $0) } ?? ""
-        if named.isEmpty, arguments.bus == nil { return (.system, .system) }
-        guard let bus = BridgeBus(named), let address = BusAddress(named) else {
-            program.fail(2, "bus '\(named)' is not accepted; it is system, session or an address such as unix:path=/run/bus")
+    private static func bus(_ arguments: VideoArguments) -> BridgeBus {
+        do throws(BridgeError) {
+            return try .named(arguments.bus)
+        } catch {
+            program.fail(2, error.message)
         }
-        return (bus, address)
     }
 
     @ControlPlane
-    private static func start(_ settings: VideoSettings, _ bus: (bridge: BridgeBus, address: BusAddress)) {
+    private static func start(_ settings: VideoSettings, _ bus: BridgeBus) {
         Task { @ControlPlane in
             let running: RunningVideo
             do {
                 running = try await RunningVideo(
-                    settings, system: LinuxCameras(), bridge: bus.bridge, address: bus.address,
-                    logger: Logger(label: "btcall-video"))
+                    settings, system: LinuxCameras(), bus: bus, logger: Logger(label: "btcall-video"))
             } catch {
                 program.fail(1, "\(error)")
             }
@@ -91,11 +88,11 @@ final class RunningVideo {
 
     /// - Throws: `BridgeError` or `BusError`: no bus, or another program has the name.
     init(
-        _ settings: VideoSettings, system: any CameraSystem, bridge: BridgeBus, address: BusAddress, logger: Logger
+        _ settings: VideoSettings, system: any CameraSystem, bus address: BridgeBus, logger: Logger
     ) async throws {
-        self.bridge = try await CallBridge(bus: bridge)
-        let microphone = MicrophoneAccess(self.bridge)
-        bus = try BusConnection(address)
+        bridge = try await CallBridge(bus: address)
+        let microphone = MicrophoneAccess(bridge)
+        bus = try BusConnection(address.busAddress)
         service = VideoService(settings, system: system, logger: logger)
         object = VideoObject(bus: bus, service: service, microphone: { await microphone.verdict() })
         try await bus.requestName(BTCallName.videoBus)

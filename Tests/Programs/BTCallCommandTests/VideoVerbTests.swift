@@ -27,7 +27,7 @@ import VideoCapture
         settings.stateDirectory = state.path()
         settings.names.back = "usb-2-video-index0"
         let running = try await RunningVideo(
-            settings, system: cameras, bridge: .address(bus.address), address: .address(bus.address),
+            settings, system: cameras, bus: .address(bus.address),
             logger: Logger(label: "test"))
         defer { try? FileManager.default.removeItem(at: state) }  // It may stay in the temporary directory.
         do {

@@ -39,7 +39,7 @@ final class VideoBox {
         await running?.stop()
         running = nil
         running = try await RunningVideo(
-            settings, system: cameras, bridge: .address(bus.address), address: .address(bus.address),
+            settings, system: cameras, bus: .address(bus.address),
             logger: Logger(label: "test"))
         return bridge.video
     }
