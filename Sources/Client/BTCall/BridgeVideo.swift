@@ -135,6 +135,26 @@ public struct BridgeVideo: Sendable {
         }
     }
 
+    /// ``Status/capture`` now, then each change; nil while the chosen camera is not set, and without btcall-video. Otherwise as
+    /// ``CallBridge/audioSessionActivated()``.
+    public func captures() async -> AsyncStream<Capture?> {
+        let video = self
+        return await connection.values(of: BTCallName.videoBus, at: BTCallPath.video, absent: .some(nil)) {
+            _ throws(BridgeError) in
+            .value(try await video.status().capture)
+        } change: { signal in
+            guard signal.member == BTCallName.Video.cameraSettingsChanged, let settings = signal.arguments.first else {
+                return .same
+            }
+            do throws(APIError) {
+                let capture = try CaptureDescription(Fields(settings, of: BTCallName.Video.cameraSettings))
+                return .value(capture.map { Capture($0) })
+            } catch {
+                return .unknown
+            }
+        }
+    }
+
     /// Chooses a camera: `front`, `back` or the `id` of a present one. Kept over restarts.
     ///
     /// - Throws: `.invalidArgument` for any other word, with the present cameras.

@@ -96,17 +96,19 @@ extension BridgeConnection {
     /// A stream of the values of a property, the present one first.
     ///
     /// - Parameters:
+    ///   - owner: name on the bus of the program that has the property.
     ///   - path: signals of this object and of those below are examined.
     ///   - absent: the value while there is no daemon; nil for a stream without a value then.
     ///   - read: asks the daemon for the present value.
     ///   - change: extracts the value from a signal.
     func values<Element: Equatable & Sendable>(
-        at path: String, absent: Element? = nil,
+        of owner: String = BTCallName.bus, at path: String, absent: Element? = nil,
         read: @escaping @ControlPlane (BridgeConnection) async throws(BridgeError) -> ValueReading<Element>,
         change: @escaping @ControlPlane (BusSignal) -> ValueReading<Element>
     ) -> AsyncStream<Element> {
         let (stream, continuation) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: .bufferingNewest(64))
-        let source = ValueSource(on: self, at: path, continuation, absent: absent, read: read, change: change)
+        let source = ValueSource(
+            on: self, of: owner, at: path, continuation, absent: absent, read: read, change: change)
         continuation.onTermination = { _ in
             Task { @ControlPlane in source.cancel() }
         }
@@ -149,7 +151,8 @@ private final class ValueSource<Element: Equatable & Sendable>: StreamSource {
     private(set) var isCancelled = false
 
     init(
-        on connection: BridgeConnection, at path: String, _ continuation: AsyncStream<Element>.Continuation,
+        on connection: BridgeConnection, of name: String, at path: String,
+        _ continuation: AsyncStream<Element>.Continuation,
         absent: Element?,
         read: @escaping @ControlPlane (BridgeConnection) async throws(BridgeError) -> ValueReading<Element>,
         change: @escaping @ControlPlane (BusSignal) -> ValueReading<Element>
@@ -161,8 +164,8 @@ private final class ValueSource<Element: Equatable & Sendable>: StreamSource {
         self.change = change
         let bus = connection.connection
         subscriptions = [
-            bus.subscribe(sender: BTCallName.bus, pathNamespace: path) { [weak self] signal in self?.received(signal) },
-            bus.watchName(BTCallName.bus) { [weak self] owner in self?.ownerChanged(owner) },
+            bus.subscribe(sender: name, pathNamespace: path) { [weak self] signal in self?.received(signal) },
+            bus.watchName(name) { [weak self] owner in self?.ownerChanged(owner) },
         ]
     }
 

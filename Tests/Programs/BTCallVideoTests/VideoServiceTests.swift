@@ -166,6 +166,29 @@ import VideoCapture
         await box.stop()
     }
 
+    @Test func `S2.11 the library follows the settings, also while btcall-video is away`() async throws {
+        try plugBoth()
+        var captures = await box.bridge.video.captures().makeAsyncIterator()
+        let absent = await captures.next()
+        #expect(absent == .some(nil))
+        let video = try await box.start()
+        let front = await captures.next()
+        #expect(front??.id == "usb-1-video-index0")
+        try await video.setCamera("usb-2-video-index0")
+        let hall = await captures.next()
+        #expect(hall??.width == 800)
+        box.cameras.remove("usb-2-video-index0")
+        let pulled = await captures.next()
+        #expect(pulled == .some(nil))
+        try box.cameras.add(VideoBox.hall, "NV12 640x480@25")
+        let returned = await captures.next()
+        #expect(returned??.width == 640)
+        await box.running?.stop()
+        let gone = await captures.next()
+        #expect(gone == .some(nil))
+        await box.stop()
+    }
+
     @Test func `S2.5 without a camera the verdict is noDevice, and the microphone has its own`() async throws {
         let daemon = try await FakeDaemon(box.bus.address)
         daemon.update { state in
@@ -224,7 +247,7 @@ import VideoCapture
         await box.stop()
     }
 
-    @Test func `a denied camera is never opened`() async throws {
+    @Test func `a denied camera is neither set nor asked about`() async throws {
         try plugBoth()
         box.settings.isAllowed = false
         let video = try await box.start()

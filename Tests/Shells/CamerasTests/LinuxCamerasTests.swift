@@ -79,9 +79,10 @@ import VideoCapture
         try system.watch()
         try write("", to: "dev/sda")
         try write("", to: "dev/video0")
-        try await eventually("the node is reported") { changes == 1 }
+        try await eventually("the node is reported") { changes >= 1 }
+        let known = changes
         try make("dev/v4l/by-path")
-        try await eventually("the directory of links is reported") { changes >= 2 }
+        try await eventually("the directory of links is reported") { changes > known }
         let before = changes
         try FileManager.default.createSymbolicLink(
             atPath: nodes + "/v4l/by-path/usb-0-video-index0", withDestinationPath: "../../video0")
