@@ -1,4 +1,4 @@
-package import ControlLoop
+import ControlLoop
 import Glibc
 package import JSONText
 
@@ -18,7 +18,6 @@ package enum LocalWeb {
     ///   - target: path of the request: `/v1/calls/incoming`.
     ///   - socket: path of the Unix socket.
     /// - Throws: what the answer says, or that there is none.
-    @ControlPlane
     package static func post(_ target: String, _ body: JSON, to socket: String) async throws(BridgeError) -> JSON {
         let text = body.text()
         let request =
