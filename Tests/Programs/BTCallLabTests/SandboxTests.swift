@@ -1,3 +1,4 @@
+import ArgumentParser
 import BTCall
 import CallExchange
 import CommandTestSupport
