@@ -171,7 +171,7 @@ export class Box {
     try { await body() } catch (error) {
       const longest = this.longestStall(begin)
       if (longest < silencing) throw error
-      t.skip(`the machine stood still for ${longest} ms: ${error.message.split('\n')[0]}`)
+      t.skip(`the machine stood still for ${longest} ms: ${error.message.split(/\n|; the page/)[0]}`)
     }
   }
 
