@@ -99,14 +99,15 @@ export class Browser {
     return result.value
   }
 
-  /** Waits until an expression in the page is true, and returns the milliseconds that took. */
+  /** Waits until an expression in the page is true, and returns the milliseconds that took. A page that loads may not have its parts yet. */
   async until(expression, milliseconds = 10_000) {
     const begin = performance.now()
-    while (!(await this.value(`Boolean(${expression})`))) {
-      if (performance.now() - begin > milliseconds) throw new Error(`not within ${milliseconds} ms: ${expression}`)
+    for (;;) {
+      let problem = ''
+      try { if (await this.value(`Boolean(${expression})`)) return performance.now() - begin } catch (error) { problem = `; ${error.message}` }
+      if (performance.now() - begin > milliseconds) throw new Error(`not within ${milliseconds} ms: ${expression}${problem}`)
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
-    return performance.now() - begin
   }
 
   /** @returns {Promise<Buffer>} a PNG of the whole page, or of the window */

@@ -52,10 +52,19 @@ async function open() {
 const problems = () => browser.problems.filter((problem) => !problem.endsWith('/favicon.ico'))
 
 /** Waits for what a page says of itself. */
-const at = async (session, state) => {
+const at = async (session, state, milliseconds = 30_000) => {
   browser.session = session
-  try { await browser.until(`${state}.test(document.getElementById('state')?.textContent)`, 30_000) } catch (error) {
+  try { await browser.until(`${state}.test(document.getElementById('state')?.textContent)`, milliseconds) } catch (error) {
     throw new Error(`${error.message}; the page says: ${await browser.value(`document.getElementById('state')?.textContent`)}; ${browser.problems}`)
+  }
+}
+
+/** The headset's button, again where the page was late: it has 4 s, and Chromium's first microphone can take longer on a busy machine. */
+async function answer(kiosk) {
+  for (let press = 1; ; press += 1) {
+    box.press('b')
+    await box.story(/the button of headset 1: answer/)
+    try { return await at(kiosk, '/^Front door: active$/', 8000) } catch (error) { if (press === 3) throw error }
   }
 }
 
@@ -101,10 +110,8 @@ test('the button answers; the tone passes both ways; a killed browser finds the 
   await browser.value(`document.getElementById('ring').click()`)
   await box.story(/headset 1 rings/)
   await at(kiosk, '/^Front door: ringing$/')
-  box.press('b')
-  await box.story(/the button of headset 1: answer/)
+  await answer(kiosk)
   await box.story(/the call is on: headset 1/)
-  await at(kiosk, '/^Front door: active$/')
   await at(door, '/^connected, the kiosk is at 0\\.(?!000)/')
 
   const begin = Date.now()

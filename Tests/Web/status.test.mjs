@@ -163,7 +163,7 @@ test('it fits into a telephone and a kiosk without scrolling sideways, and every
   await browser.view({ width: 1280, height: 800, scheme: 'light' })
 })
 
-// axe-core is in no Debian release: npm pack axe-core, then AXE=axe.min.js.
+// Tests/Web/run names it (environment.sh).
 const axe = process.env.AXE
 test('axe finds nothing serious, light and dark', { skip: axe && existsSync(axe) ? false : 'AXE names no axe.min.js' }, async () => {
   for (const scheme of ['light', 'dark']) {
