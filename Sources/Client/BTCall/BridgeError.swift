@@ -78,6 +78,8 @@ extension BridgeError {
         } else if error.hasName(BusError.Name.accessDenied) {
             self.init(
                 .accessDenied, "not permitted: run it as root or as a member of the group btcall", name: error.name)
+        } else if error.hasName(BusError.Name.invalidArguments) {
+            self.init(.invalidArgument, error.message, name: error.name)
         } else if error.hasName(BusError.Name.noReply) {
             self.init(.timedOut, "btcalld did not answer in time: its log says what it is doing", name: error.name)
         } else if error.hasName(BusError.Name.disconnected) {

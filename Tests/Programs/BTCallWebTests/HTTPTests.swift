@@ -66,6 +66,7 @@ import WebTokens
         ("PUT", "/v1/muted", #"{"muted":0}"#, 400, "badRequest"), ("GET", "/v1/calls/end", nil, 405, "badMethod"),
         ("POST", "/v1/test-call", #"{"seconds":61}"#, 400, "invalidArgument"),
         ("POST", "/v1/calls/incoming", #"{"number":"1","key":""}"#, 400, "invalidArgument"),
+        ("POST", "/v1/calls/incoming", #"{"number":"1\u0000"}"#, 400, "invalidArgument"),
         ("PUT", "/v1/route", #"{"device":"kitchen"}"#, 400, "invalidArgument"),
         ("PUT", "/v1/volumes/kitchen", #"{"speaker":1}"#, 400, "invalidArgument"),
         ("POST", "/v1/calls/end", "{}", 400, "badRequest"),
