@@ -52,7 +52,8 @@ package enum UnixStream {
         let lines = list().split(separator: UInt8(ascii: "\n"))
         // A foreign name may contain anything: nobody listens at it then.
         let names = lines.compactMap { line in
-            line.firstRange(of: start).map { String(decoding: line[$0.lowerBound...].dropFirst(), as: UTF8.self) }
+            line.indices.first { line[$0...].starts(with: start) }
+                .map { String(decoding: line[$0...].dropFirst(), as: UTF8.self) }
         }
         return Set(names).sorted()
     }
