@@ -106,13 +106,14 @@ extension DoctorSystem {
         ]
     }
 
+    /// The process that has what the container gives; one that was started in it later (`exec`) may have less.
+    private var firstProcess: DoctorProcess? { process(hasOwnProcessNumbers ? 1 : ownID) }
+
     fileprivate var containerLimits: [DoctorEvidence] {
-        func isBelow(_ name: String, _ least: UInt64) -> Bool {
-            guard let process = process(ownID) else { return false }
-            return process.limit(name)?.isBelow(least) ?? false
-        }
+        let process = firstProcess
+        func isBelow(_ name: String, _ least: UInt64) -> Bool { process?.limit(name)?.isBelow(least) ?? false }
         var evidence: [DoctorEvidence] = []
-        let place = "/proc/self/limits"
+        let place = "/proc/\(process?.id ?? ownID)/limits"
         if isBelow("Max realtime priority", 10) {
             evidence.append(
                 DoctorEvidence(
@@ -154,7 +155,7 @@ extension DoctorSystem {
     }
 
     fileprivate var spareRights: [DoctorEvidence] {
-        guard let capabilities = process(ownID)?.boundingCapabilities, capabilities != 0 else { return [] }
+        guard let capabilities = firstProcess?.boundingCapabilities, capabilities != 0 else { return [] }
         return [
             DoctorEvidence(
                 "the container may have capabilities, and btcalld needs none",
