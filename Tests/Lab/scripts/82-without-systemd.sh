@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=420 long=1 bonds="h1"
+# lab: limit=420 bonds="h1"
 # A system without systemd: the Debian package's sysv script starts and stops btcalld, the message bus starts it on demand, both
 # with the protection of the unit, and each carries a call with a headset; then the same on a read-only root. Needs
 # scripts/package.

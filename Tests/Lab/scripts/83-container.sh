@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=420 long=1 bonds="h1"
+# lab: limit=420 bonds="h1"
 # btcalld in a container beside the machine's bluetoothd: the image of scripts/container, run by crun; its protection by /proc, a
 # call with a headset; then the container without one thing after the other, which the doctor finds from inside. Needs
 # scripts/container.
