@@ -43,6 +43,9 @@ package struct JournalLogHandler: LogHandler {
         }
     }
 
+    /// The program's name.
+    static let identifier = CommandLine.arguments.first?.split { $0 == "/" }.last.map { String($0) } ?? "btcall"
+
     /// The message's fields. Metadata becomes fields too, named `BTCALL_` and the key in capitals. Texts are already
     /// cleaned.
     static func datagram(
@@ -51,7 +54,7 @@ package struct JournalLogHandler: LogHandler {
         var bytes: [UInt8] = []
         append("MESSAGE", "\(label): \(message)\(metadata.suffix(behind: message))", to: &bytes)
         append("PRIORITY", String(level.priority), to: &bytes)
-        append("SYSLOG_IDENTIFIER", "btcalld", to: &bytes)
+        append("SYSLOG_IDENTIFIER", identifier, to: &bytes)
         append("BTCALL_MODULE", label, to: &bytes)
         append("CODE_FILE", file, to: &bytes)
         append("CODE_LINE", String(line), to: &bytes)

@@ -46,7 +46,8 @@ struct LogTests {
         logger.error("text", file: "File.swift", line: 7)
         let value = #"a\u{A}PRIORITY=0"#
         let expected =
-            "MESSAGE=btcall.test: text head-set=\(value)\nPRIORITY=3\nSYSLOG_IDENTIFIER=btcalld\nBTCALL_MODULE=btcall.test\n"
+            "MESSAGE=btcall.test: text head-set=\(value)\nPRIORITY=3\nSYSLOG_IDENTIFIER=\(JournalLogHandler.identifier)\n"
+            + "BTCALL_MODULE=btcall.test\n"
             + "CODE_FILE=File.swift\nCODE_LINE=7\nBTCALL_HEAD_SET=\(value)\n"
         #expect(socket.receive() == expected)
     }
