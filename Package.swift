@@ -113,6 +113,8 @@ let package = Package(
             name: "JSONText", path: "Sources/Pure/JSONText", swiftSettings: pure,
             linkerSettings: [.linkedLibrary("m")]),
         .target(name: "Spelling", path: "Sources/Pure/Spelling", swiftSettings: pure),
+        // Files and command lines of the programs beside btcalld.
+        .target(name: "ProgramSettings", path: "Sources/Pure/ProgramSettings", swiftSettings: pure),
         .target(name: "BluetoothTypes", path: "Sources/Pure/BluetoothTypes", swiftSettings: pure),
         .target(name: "Telephony", path: "Sources/Pure/Telephony", swiftSettings: pure),
         .target(
@@ -125,7 +127,7 @@ let package = Package(
             name: "HeadsetPolicy", dependencies: ["BluetoothTypes", "HandsFree"], path: "Sources/Pure/HeadsetPolicy",
             swiftSettings: pure),
         .target(
-            name: "BaresipControl", dependencies: ["BluetoothTypes", "JSONText", "Telephony"],
+            name: "BaresipControl", dependencies: ["BluetoothTypes", "JSONText", "ProgramSettings", "Telephony"],
             path: "Sources/Pure/BaresipControl",
             swiftSettings: pure),
         .target(name: "WebTokens", dependencies: ["JSONText"], path: "Sources/Pure/WebTokens", swiftSettings: pure),
@@ -294,20 +296,23 @@ let package = Package(
         .executableTarget(
             name: "btcall-baresip",
             dependencies: [
-                "BTCall", "BTCallAPI", "BaresipControl", "BluetoothTypes", "ControlLoop", "Telephony", logging,
+                "BTCall", "BTCallAPI", "BaresipControl", "BluetoothTypes", "ControlLoop", "ProgramSettings",
+                "Telephony",
+                logging,
             ], path: "Sources/Programs/btcall-baresip", swiftSettings: common, linkerSettings: small),
         // HTTP and WebSocket: docs/inside/Web.md.
         .executableTarget(
             name: "btcall-web",
             dependencies: [
                 "BTCall", "BTCallAPI", "BTCallJSON", "BluetoothTypes", "ControlLoop", "Cryptography", "JSONText",
-                "WebTokens", logging, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nio("NIOWebSocket"),
+                "ProgramSettings", "WebTokens", logging, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+                nio("NIOWebSocket"),
             ], path: "Sources/Programs/btcall-web", swiftSettings: common, linkerSettings: small),
         // Cameras: docs/inside/Video.md.
         .executableTarget(
             name: "btcall-video",
             dependencies: [
-                "BTCall", "BTCallAPI", "Cameras", "ControlLoop", "DBus", "VideoCapture", logging,
+                "BTCall", "BTCallAPI", "Cameras", "ControlLoop", "DBus", "ProgramSettings", "VideoCapture", logging,
             ], path: "Sources/Programs/btcall-video", swiftSettings: common, linkerSettings: small),
         .executableTarget(
             name: "IntercomExample", dependencies: ["BTCall"], path: "Sources/Programs/IntercomExample",
@@ -367,7 +372,9 @@ let package = Package(
             swiftSettings: common),
         .testTarget(
             name: "BaresipControlTests",
-            dependencies: ["BaresipControl", "BluetoothTypes", "JSONText", "Telephony", "TestSupport"],
+            dependencies: [
+                "BaresipControl", "BluetoothTypes", "JSONText", "ProgramSettings", "Telephony", "TestSupport",
+            ],
             path: "Tests/Pure/BaresipControlTests", swiftSettings: common),
         .executableTarget(
             name: "RoutingBench", dependencies: ["BluetoothTypes", "Routing"], path: "Tests/Benchmarks/RoutingBench",
@@ -510,12 +517,13 @@ let package = Package(
             name: "BTCallWebTests",
             dependencies: [
                 "BTCall", "BTCallAPI", "BluetoothTypes", "CommandTestSupport", "ControlLoop", "Cryptography", "DBus",
-                "JSONText", "TestSupport", "WebTokens", "btcall-web", logging, nio("NIOHTTP1"),
+                "JSONText", "ProgramSettings", "TestSupport", "WebTokens", "btcall-web", logging, nio("NIOHTTP1"),
             ], path: "Tests/Programs/BTCallWebTests", swiftSettings: common),
         .testTarget(
             name: "BTCallVideoTests",
             dependencies: [
-                "BTCall", "BTCallAPI", "Cameras", "CommandTestSupport", "ControlLoop", "DBus", "TestSupport",
+                "BTCall", "BTCallAPI", "Cameras", "CommandTestSupport", "ControlLoop", "DBus", "ProgramSettings",
+                "TestSupport",
                 "VideoCapture", "btcall-video", logging,
             ], path: "Tests/Programs/BTCallVideoTests", swiftSettings: common),
         .testTarget(

@@ -4,6 +4,7 @@ import BaresipControl
 import ControlLoop
 import Glibc
 import Logging
+import ProgramSettings
 
 /// The program `btcall-baresip`: its arguments, its log, its signals, its service manager.
 enum BaresipProgram {
@@ -13,7 +14,7 @@ enum BaresipProgram {
     static func run(_ words: [String]) -> Never {
         program.begin()
         let arguments: BaresipArguments
-        do throws(BaresipSettingsError) {
+        do throws(SettingsError) {
             arguments = try BaresipArguments(Array(words.dropFirst()))
         } catch {
             program.fail(2, "\(error)\n\(BaresipArguments.usage)")
@@ -37,7 +38,7 @@ enum BaresipProgram {
         let standard = BaresipArguments.standardConfiguration
         let isAbsent = arguments.configuration == nil && access(standard, F_OK) != 0
         var settings = isAbsent ? BaresipSettings() : read(arguments.configuration ?? standard)
-        do throws(BaresipSettingsError) {
+        do throws(SettingsError) {
             try arguments.apply(to: &settings)
         } catch {
             program.fail(2, "\(error)\n\(BaresipArguments.usage)")
@@ -47,7 +48,7 @@ enum BaresipProgram {
 
     private static func read(_ file: String) -> BaresipSettings {
         let bytes = program.read(file, atMost: BaresipSettings.mostBytes)
-        do throws(BaresipSettingsError) {
+        do throws(SettingsError) {
             return try BaresipSettings(reading: bytes, file: file)
         } catch {
             program.fail(1, "\(error)")

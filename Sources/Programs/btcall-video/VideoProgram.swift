@@ -5,6 +5,7 @@ import ControlLoop
 import DBus
 import Glibc
 import Logging
+import ProgramSettings
 
 /// The program `btcall-video`: its arguments, its log, its signals, its service manager.
 enum VideoProgram {
@@ -14,7 +15,7 @@ enum VideoProgram {
     static func run(_ words: [String]) -> Never {
         program.begin()
         let arguments: VideoArguments
-        do throws(VideoSettingsError) {
+        do throws(SettingsError) {
             arguments = try VideoArguments(Array(words.dropFirst()))
         } catch {
             program.fail(2, "\(error)\n\(VideoArguments.usage)")
@@ -38,7 +39,7 @@ enum VideoProgram {
         let standard = VideoArguments.standardConfiguration
         let isAbsent = arguments.configuration == nil && access(standard, F_OK) != 0
         var settings = isAbsent ? VideoSettings() : read(arguments.configuration ?? standard)
-        do throws(VideoSettingsError) {
+        do throws(SettingsError) {
             try arguments.apply(to: &settings)
         } catch {
             program.fail(2, "\(error)\n\(VideoArguments.usage)")
@@ -48,7 +49,7 @@ enum VideoProgram {
 
     private static func read(_ file: String) -> VideoSettings {
         let bytes = program.read(file, atMost: VideoSettings.mostBytes)
-        do throws(VideoSettingsError) {
+        do throws(SettingsError) {
             return try VideoSettings(reading: bytes, file: file)
         } catch {
             program.fail(1, "\(error)")

@@ -1,6 +1,7 @@
 import ControlLoop
 import Cryptography
 import Glibc
+import ProgramSettings
 import WebTokens
 
 /// Reads the files with keys of tokens.
@@ -11,8 +12,8 @@ enum KeyFiles {
     /// A file that does not exist counts as no key.
     ///
     /// - Returns: nil when there is no key at all.
-    /// - Throws: ``WebSettingsError`` for a file that cannot be used.
-    static func read(_ settings: WebSettings) throws(WebSettingsError) -> TokenKeys? {
+    /// - Throws: ``SettingsError`` for a file that cannot be used.
+    static func read(_ settings: WebSettings) throws(SettingsError) -> TokenKeys? {
         let secret = try optional(settings.secret, .secret)
         let pushSecret = try optional(settings.pushSecret, .secret)
         var publicKeys: [String: [UInt8]] = [:]
@@ -25,18 +26,18 @@ enum KeyFiles {
                 secret: secret, publicKeys: publicKeys, pushSecret: pushSecret, audience: settings.audience,
                 cryptography: try Sodium())
         } catch {
-            throw WebSettingsError("keys of tokens: \(error)")
+            throw SettingsError("keys of tokens: \(error)")
         }
     }
 
     private static func optional(
         _ path: String, _ secrecy: ForeignFile.Secrecy
-    ) throws(WebSettingsError) -> [UInt8]? {
+    ) throws(SettingsError) -> [UInt8]? {
         do throws(FileRefusal) {
             return try ForeignFile.read(path, atMost: largest, secrecy: secrecy)
         } catch {
             if case .failed(let failure) = error.reason, failure.code == ENOENT { return nil }
-            throw WebSettingsError("\(error)")
+            throw SettingsError("\(error)")
         }
     }
 

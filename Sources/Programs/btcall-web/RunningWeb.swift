@@ -2,6 +2,7 @@ import BTCall
 import ControlLoop
 import Glibc
 import Logging
+import ProgramSettings
 
 /// The server with its sockets and its connection to the bus.
 @ControlPlane
@@ -17,7 +18,7 @@ final class RunningWeb {
     /// The port on TCP; 0 without one.
     private(set) var port: UInt16 = 0
 
-    /// - Throws: ``WebSettingsError`` or `BridgeError`, with what to do.
+    /// - Throws: ``SettingsError`` or `BridgeError`, with what to do.
     init(_ settings: WebSettings, logger: Logger) async throws {
         let keys = try KeyFiles.read(settings)
         bridge = try await CallBridge(bus: settings.bus)
@@ -49,11 +50,11 @@ final class RunningWeb {
 
     private static func opening(
         _ what: String, _ body: () throws(SystemError) -> Int32
-    ) throws(WebSettingsError) -> Int32 {
+    ) throws(SettingsError) -> Int32 {
         do throws(SystemError) {
             return try body()
         } catch {
-            throw WebSettingsError("\(what) cannot be opened: \(error)")
+            throw SettingsError("\(what) cannot be opened: \(error)")
         }
     }
 

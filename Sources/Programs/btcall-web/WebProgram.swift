@@ -3,6 +3,7 @@ import BTCallAPI
 import ControlLoop
 import Glibc
 import Logging
+import ProgramSettings
 import WebTokens
 
 /// The program `btcall-web`: its arguments, its log, its signals, its service manager.
@@ -13,7 +14,7 @@ enum WebProgram {
     static func run(_ words: [String]) -> Never {
         program.begin()
         let arguments: WebArguments
-        do throws(WebSettingsError) {
+        do throws(SettingsError) {
             arguments = try WebArguments(Array(words.dropFirst()))
         } catch {
             program.fail(2, "\(error)\n\(WebArguments.usage)")
@@ -46,7 +47,7 @@ enum WebProgram {
         let standard = WebArguments.standardConfiguration
         let isAbsent = arguments.configuration == nil && access(standard, F_OK) != 0
         var settings = isAbsent ? WebSettings() : read(arguments.configuration ?? standard)
-        do throws(WebSettingsError) {
+        do throws(SettingsError) {
             try arguments.apply(to: &settings)
         } catch {
             program.fail(2, "\(error)\n\(WebArguments.usage)")
@@ -57,7 +58,7 @@ enum WebProgram {
 
     private static func read(_ file: String) -> WebSettings {
         let bytes = program.read(file, atMost: WebSettings.mostBytes)
-        do throws(WebSettingsError) {
+        do throws(SettingsError) {
             var settings = WebSettings()
             try settings.read(bytes, file: file)
             return settings
@@ -67,7 +68,7 @@ enum WebProgram {
     }
 
     private static func check(_ file: String) {
-        do throws(WebSettingsError) {
+        do throws(SettingsError) {
             _ = try KeyFiles.read(read(file))
         } catch {
             program.fail(1, "\(error)")

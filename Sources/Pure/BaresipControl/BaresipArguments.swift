@@ -1,3 +1,5 @@
+package import ProgramSettings
+
 /// The command line of `btcall-baresip`.
 package struct BaresipArguments: Equatable, Sendable {
     package enum Purpose: Equatable, Sendable {
@@ -33,7 +35,7 @@ package struct BaresipArguments: Equatable, Sendable {
     private var logLevel: String?
 
     /// - Parameter words: without the name of the program.
-    package init(_ words: [String]) throws(BaresipSettingsError) {
+    package init(_ words: [String]) throws(SettingsError) {
         var rest = words[...]
         while let word = rest.popFirst() {
             switch word {
@@ -46,19 +48,18 @@ package struct BaresipArguments: Equatable, Sendable {
             case "--check": purpose = .check(try Self.value(of: word, &rest))
             case "--version": purpose = .version
             case "--help", "-h": purpose = .help
-            default: throw BaresipSettingsError("unknown argument \(word)")
+            default: throw SettingsError("unknown argument \(word)")
             }
         }
     }
 
-    private static func value(of word: String, _ rest: inout ArraySlice<String>) throws(BaresipSettingsError) -> String
-    {
-        guard let value = rest.popFirst() else { throw BaresipSettingsError("\(word) needs a value") }
+    private static func value(of word: String, _ rest: inout ArraySlice<String>) throws(SettingsError) -> String {
+        guard let value = rest.popFirst() else { throw SettingsError("\(word) needs a value") }
         return value
     }
 
     /// Overrides settings of the file by those of the command line.
-    package func apply(to settings: inout BaresipSettings) throws(BaresipSettingsError) {
+    package func apply(to settings: inout BaresipSettings) throws(SettingsError) {
         if let control { try settings.set(.control, control) }
         if let account { try settings.set(.account, account) }
         if let logLevel { try settings.set(.logLevel, logLevel) }

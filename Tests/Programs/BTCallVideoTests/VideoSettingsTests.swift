@@ -1,6 +1,7 @@
 import Cameras
 import CommandTestSupport
 import Foundation
+import ProgramSettings
 import TestSupport
 import Testing
 import VideoCapture
@@ -87,8 +88,8 @@ import VideoCapture
         var settings = VideoSettings()
         try arguments.apply(to: &settings)
         #expect(settings.stateDirectory == "/srv" && settings.logLevel == .error && arguments.bus == "session")
-        #expect(throws: VideoSettingsError("unknown argument --camera")) { try VideoArguments(["--camera"]) }
-        #expect(throws: VideoSettingsError("--config needs a value")) { try VideoArguments(["--config"]) }
+        #expect(throws: SettingsError("unknown argument --camera")) { try VideoArguments(["--camera"]) }
+        #expect(throws: SettingsError("--config needs a value")) { try VideoArguments(["--config"]) }
     }
 
     // MARK: Names of cameras

@@ -1,4 +1,5 @@
 import BluetoothTypes
+import ProgramSettings
 import Testing
 
 @testable import btcall_web
@@ -81,8 +82,8 @@ import Testing
         #expect(settings.listen == nil)
         #expect(arguments.bus == "session")
         #expect(arguments.isForeground)
-        #expect(throws: WebSettingsError.self) { try WebArguments(["--port", "80"]) }
-        #expect(throws: WebSettingsError.self) { try WebArguments(["--listen"]) }
+        #expect(throws: SettingsError.self) { try WebArguments(["--port", "80"]) }
+        #expect(throws: SettingsError.self) { try WebArguments(["--listen"]) }
     }
 
     @Test func `requests of one peer are limited, those of another are not`() {

@@ -1,13 +1,14 @@
 import BaresipControl
+import ProgramSettings
 import Testing
 
 @Suite struct BaresipSettingsTests {
-    private func read(_ text: String) throws(BaresipSettingsError) -> BaresipSettings {
+    private func read(_ text: String) throws(SettingsError) -> BaresipSettings {
         try BaresipSettings(reading: Array(text.utf8), file: "baresip.conf")
     }
 
     private func refusal(_ text: String) throws -> String {
-        try #require(throws: BaresipSettingsError.self) { try read(text) }.description
+        try #require(throws: SettingsError.self) { try read(text) }.description
     }
 
     // MARK: Address
@@ -79,7 +80,7 @@ import Testing
     }
 
     @Test func `a line that is not UTF-8 is refused`() throws {
-        let error = try #require(throws: BaresipSettingsError.self) {
+        let error = try #require(throws: SettingsError.self) {
             try BaresipSettings(reading: Array("account = sip:".utf8) + [0xE9, 0x0A], file: "f")
         }
         #expect("\(error)".hasPrefix("f:1: "))
@@ -109,14 +110,14 @@ import Testing
 
     @Test(arguments: [["--config"], ["--color"], ["file"], ["--control"]])
     func `a wrong word is named`(words: [String]) throws {
-        let error = try #require(throws: BaresipSettingsError.self) { try BaresipArguments(words) }
+        let error = try #require(throws: SettingsError.self) { try BaresipArguments(words) }
         #expect("\(error)".contains(words[0]))
     }
 
     @Test func `a wrong value of an option is refused with what is accepted`() throws {
         let arguments = try BaresipArguments(["--control", "baresip"])
         var settings = BaresipSettings()
-        let error = try #require(throws: BaresipSettingsError.self) { try arguments.apply(to: &settings) }
+        let error = try #require(throws: SettingsError.self) { try arguments.apply(to: &settings) }
         #expect("\(error)".contains("as 127.0.0.1:4444"))
     }
 
