@@ -172,6 +172,22 @@ import Testing
         }
     }
 
+    /// The fuzzer builds its modules by a list of its own.
+    @Test func `the fuzzer builds each pure module after all that it imports`() throws {
+        let script = try RepositoryTests.contents("Tests/Fuzz/fuzz")
+        let list = try #require(script.firstMatch(of: /\nmodules=\(([^)]+)\)/)?.1)
+        let order = list.split(separator: " ").map(String.init)
+        let pure = Dictionary(
+            try modules().filter { $0.floor == "Pure" }.map { ($0.name, Set($0.imports.map(\.module))) },
+            uniquingKeysWith: { first, _ in first })
+        #expect(order.count > 5)
+        for (place, name) in order.enumerated() {
+            for other in pure[name] ?? [] {
+                #expect(order[..<place].contains(other), "\(name) imports \(other), which does not come before it")
+            }
+        }
+    }
+
     @Test func `no room of the daemon imports a later one`() throws {
         for module in try modules() where module.floor == "Daemon" {
             let place = try #require(Self.rooms.firstIndex(of: module.name))
