@@ -17,7 +17,15 @@ def failed(**facts):
 class Verdict(unittest.TestCase):
     def test_behaviour_that_fails_while_the_lab_works_has_failed_at_once(self):
         self.assertEqual(verdict([failed(behaviour=LOST)]), ("failed", list(LOST.values()), []))
-        self.assertEqual(verdict([failed(behaviour=LOST, beside=True, judges=False)])[0], "failed")
+        self.assertEqual(verdict([failed(behaviour=LOST, judges=False)])[0], "failed")
+
+    def test_behaviour_that_fails_beside_another_script_is_tried_again_alone(self):
+        beside = failed(behaviour=LOST, beside=True, judges=False)
+        self.assertEqual(verdict([beside])[0], "again")
+        self.assertEqual(verdict([beside, PASSED])[0], "passed")
+        self.assertEqual(verdict([beside, failed(behaviour=LOST)]), ("failed", list(LOST.values()), []))
+        other = failed(behaviour={"the call ends": "the call ends (wait ...)"})
+        self.assertEqual(verdict([beside, other])[0], "failed")
 
     def test_behaviour_that_fails_while_the_lab_stands_still_is_tried_again_twice_at_most(self):
         first = failed(behaviour=LOST, still=False)

@@ -2,12 +2,12 @@
 """Combined verdict of the runs of one lab script: run again, passed, failed or not to be judged?
 
     verdict.py DIR          reads DIR/run-1, DIR/run-2 ...: output.txt (TAP), status, beside (if it ran beside another script),
-                            machine.json (analyse.py machine); prints JSON {verdict, failed, unjudged}
+                            machine.json (analyse.py machine); prints JSON {verdict, failed, unjudged, missed}
 
-A check of behaviour that fails while the lab works has failed. When the lab stood still, or its radio lost a connection, the script
-is run again alone, twice at most, whatever it missed; what fails in two runs has failed, whatever the lab did. A limit (at_most,
-at_least) that is missed beside another script, or once alone, is measured again; missed twice alone it has failed, if the machine
-can judge limits. If it never can, the script is not judged, and the limits are named.
+A check of behaviour that fails alone while the lab works has failed. Beside another script, or when the lab stood still or its
+radio lost a connection, the script is run again alone, twice at most, whatever it missed; what fails in two runs has failed,
+whatever the lab did. A limit (at_most, at_least) that is missed beside another script, or once alone, is measured again; missed
+twice alone it has failed, if the machine can judge limits. If it never can, the script is not judged, and the limits are named.
 """
 import json
 import os
@@ -57,13 +57,13 @@ def verdict(runs):
         return "passed", [], []
     earlier = runs[:-1]
     repeated = [line for name, line in last.behaviour.items() if any(name in run.behaviour for run in earlier)]
-    if last.still:
+    if last.still and not last.beside:
         repeated = list(last.behaviour.values())
     if last.measures:
         repeated += [line for name, line in last.limits.items() if any(name in run.limits for run in earlier if run.measures)]
     if repeated:
         return "failed", repeated, []
-    if len(runs) < RUNS and (not last.still or last.judges):
+    if len(runs) < RUNS and (last.behaviour or not last.still or last.judges):
         return "again", [], []
     if last.behaviour:                                  # never passed, and never the same twice
         return "failed", list(last.behaviour.values()) + list(last.limits.values()), []
@@ -81,7 +81,8 @@ def main():
         runs.append(Run.read(int(text("status", "99")), text("output.txt"), json.loads(text("machine.json", "{}") or "{}"),
                              os.path.exists(os.path.join(path, "beside"))))
     result, failed, unjudged = verdict(runs)
-    print(json.dumps({"verdict": result, "runs": len(runs), "failed": failed, "unjudged": unjudged}))
+    missed = [line for run in runs[:-1] for line in run.behaviour.values()] if result == "passed" else []
+    print(json.dumps({"verdict": result, "runs": len(runs), "failed": failed, "unjudged": unjudged, "missed": missed}))
 
 
 if __name__ == "__main__":
