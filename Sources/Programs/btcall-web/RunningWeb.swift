@@ -17,15 +17,19 @@ final class RunningWeb {
     private var paths: [String] = []
     /// The port on TCP; 0 without one.
     private(set) var port: UInt16 = 0
+    /// Whether the service manager listens while the program does not run.
+    private let isActivated: Bool
+    private var idle: IdleEnd?
 
+    /// - Parameter passed: listening sockets of the service manager; without any, those of the settings are opened.
     /// - Throws: ``SettingsError`` or `BridgeError`, with what to do.
-    init(_ settings: WebSettings, logger: Logger) async throws {
+    init(_ settings: WebSettings, passed: [Int32] = ListeningSockets.passed(), logger: Logger) async throws {
         let keys = try KeyFiles.read(settings)
         bridge = try await CallBridge(bus: settings.bus)
         service = WebService(bridge: bridge, settings: settings, keys: keys, logger: logger)
         server = WebServer(
             service, limits: settings.limits, localGroup: Self.number(ofGroup: Self.group), logger: logger)
-        let passed = ListeningSockets.passed()
+        isActivated = !passed.isEmpty
         for descriptor in passed { try serve(descriptor, "a socket of the service manager", logger) }
         if passed.isEmpty { try openSockets(settings, logger) }
         if keys == nil { logger.notice("no keys of tokens: only the Unix socket gives access beyond files") }
@@ -64,6 +68,20 @@ final class RunningWeb {
     }
 
     var streamCount: Int { server.streamCount }
+
+    /// Calls `end` once nobody has been connected for a while and no page's registration or pushed call is kept. Never
+    /// without the sockets of a service manager: nobody could connect afterwards.
+    func whenIdle(for time: Duration = IdleEnd.usualTime, _ end: @escaping @ControlPlane () -> Void) {
+        guard isActivated else { return }
+        let idle = IdleEnd(
+            after: time,
+            isUnused: { [server, service] in
+                server.isUnused && service.providers.providers.isEmpty
+            }, end)
+        server.onChange = { idle.changed() }
+        service.providers.onChange = { idle.changed() }
+        self.idle = idle
+    }
 
     func stop() async {
         await server.stop()

@@ -93,7 +93,11 @@ enum WebProgram {
             } catch {
                 program.fail(1, "\(error)")
             }
-            program.ready(endingOn: [SIGTERM, SIGINT]) { await running.stop() }
+            let end = program.ready(endingOn: [SIGTERM, SIGINT]) { await running.stop() }
+            running.whenIdle {
+                logger.info("nobody has been connected for five minutes: the next connection starts the program again")
+                end()
+            }
         }
     }
 }

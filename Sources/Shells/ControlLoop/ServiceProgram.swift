@@ -42,8 +42,12 @@ package struct ServiceProgram: Sendable {
     /// Tells the service manager that the program is ready, and ends the control loop after one of the signals.
     ///
     /// - Parameter stop: what to do before the end.
+    /// - Returns: ends the program as a signal does.
     @ControlPlane
-    package func ready(endingOn signals: [Int32], _ stop: @escaping @ControlPlane () async -> Void) {
+    @discardableResult
+    package func ready(endingOn signals: [Int32], _ stop: @escaping @ControlPlane () async -> Void)
+        -> @ControlPlane () -> Void
+    {
         let end: @ControlPlane () -> Void = {
             Task { @ControlPlane in
                 ServiceNotifier().stopping()
@@ -57,5 +61,6 @@ package struct ServiceProgram: Sendable {
             fail(1, "signals cannot be handled: \(error)")
         }
         ServiceNotifier().ready()
+        return end
     }
 }

@@ -26,10 +26,13 @@ final class WebBox {
     let folder: URL
 
     /// Runs a test with a server that listens on a port of its own and on a Unix socket.
+    ///
+    /// - Parameter isActivated: whether the port was opened by somebody else, as a service manager does; there is no Unix
+    ///   socket then.
     static func run(
-        _ changes: [WebSettings.Key: String] = [:], body: (WebBox) async throws -> Void
+        _ changes: [WebSettings.Key: String] = [:], isActivated: Bool = false, body: (WebBox) async throws -> Void
     ) async throws {
-        let box = try await WebBox(changes)
+        let box = try await WebBox(changes, isActivated: isActivated)
         let result: Result<Void, any Error>
         do {
             try await body(box)
@@ -43,7 +46,7 @@ final class WebBox {
         try result.get()
     }
 
-    private init(_ changes: [WebSettings.Key: String]) async throws {
+    private init(_ changes: [WebSettings.Key: String], isActivated: Bool) async throws {
         bus = try PrivateBus()
         daemon = try await FakeDaemon(bus.address)
         folder = FileManager.default.temporaryDirectory.appending(path: "web-\(UUID().uuidString)")
@@ -64,10 +67,13 @@ final class WebBox {
         settings.limits.requestsPerSecond = 1000
         settings.bus = .address(bus.address)
         for (key, value) in changes { try settings.set(key, value) }
-        web = try await RunningWeb(settings, logger: log.logger)
+        let passed = isActivated ? [try ListeningSockets.open(ListenAddress(address: "127.0.0.1", port: 0))] : []
+        passedPort = passed.first.map { ListeningSockets.port(of: $0) }
+        web = try await RunningWeb(settings, passed: passed, logger: log.logger)
     }
 
-    var port: UInt16 { web.port }
+    private let passedPort: UInt16?
+    var port: UInt16 { passedPort ?? web.port }
     var socket: String { folder.appending(path: "sock").path() }
 
     static func keys() throws -> TokenKeys {

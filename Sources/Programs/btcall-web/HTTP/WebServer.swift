@@ -33,6 +33,8 @@ final class WebServer {
     /// Connections that are being set up.
     private var pending = 0
     private var isFull = false
+    /// Called when a connection has come or gone.
+    var onChange: (@ControlPlane () -> Void)?
 
     /// - Parameter localGroup: members of this group have all scopes on Unix sockets.
     init(_ service: any WebAnswering, limits: WebLimits, localGroup: UInt32?, logger: Logger) {
@@ -52,6 +54,9 @@ final class WebServer {
 
     /// Number of WebSockets and streams of server-sent events.
     var streamCount: Int { streams.count }
+
+    /// Whether nobody is connected.
+    var isUnused: Bool { requests.isEmpty && streams.isEmpty && pending == 0 }
 
     /// Ends all connections.
     func stop() async {
@@ -102,6 +107,7 @@ final class WebServer {
 
     private func open(_ descriptor: Int32, _ peer: WebPeer) {
         pending += 1
+        onChange?()
         let service = service
         ClientBootstrap(group: group)
             .channelOption(.maxMessagesPerRead, value: 4)
@@ -126,7 +132,10 @@ final class WebServer {
     private func opened(_ result: Result<any Channel, any Error>, _ peer: WebPeer) {
         pending -= 1
         // NIO has closed the descriptor of a connection that it could not adopt.
-        guard case .success(let channel) = result else { return }
+        guard case .success(let channel) = result else {
+            onChange?()
+            return
+        }
         let id = ObjectIdentifier(channel)
         requests[id] = (channel, peer)
         channel.closeFuture.whenComplete { [weak self] _ in
@@ -143,6 +152,7 @@ final class WebServer {
     private func closed(_ id: ObjectIdentifier) {
         requests[id] = nil
         streams[id] = nil
+        onChange?()
     }
 
     private nonisolated static func configure(

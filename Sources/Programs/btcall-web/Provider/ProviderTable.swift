@@ -9,6 +9,8 @@ final class ProviderTable {
 
     private let bridge: CallBridge
     private(set) var providers: [WebProvider] = []
+    /// Called when a registration has ended.
+    var onChange: (@ControlPlane () -> Void)?
     private var lastAsk = 0
     private var following: Task<Void, Never>?
 
@@ -23,6 +25,7 @@ final class ProviderTable {
 
     func remove(_ provider: WebProvider) {
         providers.removeAll { $0 === provider }
+        onChange?()
         guard providers.isEmpty else { return }
         following?.cancel()
         following = nil
