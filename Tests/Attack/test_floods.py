@@ -1,16 +1,19 @@
 """Floods by one client: messages, signals, answers that quote, connections. All other clients are still answered."""
 import os
+import threading
 import time
 from socket import MSG_DONTWAIT
 
 from bus import AUDIO, CALLS, INTROSPECTABLE, NAME, OBJECTS, PEER, PROPERTIES, ROOT, ROUTER, SESSION, Client, Gone
 from bus import Refused, call_message, serial_answered, serials, signal_message
-from judge import Attack
+from judge import PING, Attack
 from users import MEMBER, STRANGER
 
 # Longest message that the system bus accepts.
 LONGEST = 32 << 20
 CHUNK = 500
+# Bytes of one client that the bus keeps in front of all other messages.
+QUEUE = 127 << 20
 
 
 def discard(socket):
@@ -40,6 +43,24 @@ def flood(path, seconds, count, reply, *question):
     # Messages queued in the bus disappear with the connection.
     time.sleep(min(0.5, seconds / 2))
     return sent
+
+
+def queue_time(path, text):
+    """Seconds in which the bus brings a full queue of such messages from one program to another, which only receives."""
+    sender, receiver = Client(path, timeout=30), Client(path, timeout=30)
+    one = call_message(receiver.name, "/", "org.example.Sink", "Take", "s", (text,), reply=False).serialise(1)
+    several = (1 << 20) // len(one)
+    count = QUEUE // len(one) // several
+    thread = threading.Thread(target=lambda: [sender.socket.sendall(one * several) for _ in range(count)])
+    begin, expected = time.monotonic(), count * several * len(one)
+    thread.start()
+    while expected > 0:
+        expected -= len(receiver.socket.recv(1 << 20))
+    took = time.monotonic() - begin
+    thread.join()
+    sender.close()
+    receiver.close()
+    return took
 
 
 def broadcast(path, seconds, entries):
@@ -94,10 +115,13 @@ class Floods(Attack):
                    ("org.btcall.Audio1", "MicVolume", ("d", 1.0)))
 
     def test_texts_of_64_kibibytes_keep_nobody_waiting(self):
-        # The bus queues up to 127 MiB of one client ahead of all other messages, and libdbus reads and checks all of it
-        # before anybody sees the sender.
+        # The bus queues messages of one client ahead of all others, and takes as much of that client as it hands on: once
+        # the queue is full, it stays full. libdbus reads and checks all of it before anybody sees the sender.
+        text = "x" * (64 << 10)
+        queue = queue_time(self.world().bus_path, text)
+        print("# the bus alone takes %.0f ms for a full queue" % (1000 * queue), flush=True)
         self.flood(STRANGER, self.seconds(1), 300000, False, NAME, ROUTER, "org.btcall.Router1", "Explain", "a{sv}",
-                   ({"time": ("x", 0), "a": ("s", "x" * (64 << 10))},), ping=0.4)
+                   ({"time": ("x", 0), "a": ("s", text)},), ping=PING + 2 * queue)
 
     def test_a_call_that_is_as_long_as_the_bus_allows_does_not_throw_the_daemon_off_the_bus(self):
         with self.watched(latency=False) as there:

@@ -1,6 +1,7 @@
 internal import BluetoothTypes
 internal import CDBus
 package import ControlLoop
+internal import Glibc
 internal import Logging
 
 package enum ConnectionState: Hashable, Sendable { case connected, disconnected }
@@ -19,6 +20,8 @@ package final class BusConnection {
     /// Most reads of 2 KiB, and most messages, in one turn: too few would delay all programs on the bus, too many would
     /// delay headsets and timers.
     private static let readsPerTurn = 16
+    /// The same for reads that end no message, of which a long message has many.
+    private static let partialReadsPerTurn = 64
     private static let messagesPerTurn = 256
     /// Descriptors in messages that were read and not processed; above this, reading pauses. A message has 16 at most, so
     /// that this, one message that is being read and the next one need less than `DescriptorReserve.count`: a descriptor
@@ -305,14 +308,29 @@ package final class BusConnection {
 
     private func ready(_ key: UInt, _ readiness: Readiness) {
         let connection = handle
-        for _ in 0..<Self.readsPerTurn {
+        var (reads, partialReads) = (0, 0)
+        while reads < Self.readsPerTurn, partialReads < Self.partialReadsPerTurn {
             let before = arrivals
             handleWatch(key, readiness)
-            // A message longer than one read arrives with the loop's next turn.
-            guard readiness.contains(.readable), arrivals != before else { break }
+            guard readiness.contains(.readable) else { break }
             guard handle == connection, watches[key] != nil else { return }
+            if arrivals != before {
+                reads += 1
+            } else if Self.hasMore(key) {
+                // With a turn for each read, others would wait behind the long messages that one program sends.
+                partialReads += 1
+            } else {
+                break
+            }
         }
         runTurn()
+    }
+
+    /// Whether the socket of a watch has more bytes to read.
+    private static func hasMore(_ key: UInt) -> Bool {
+        guard let watch = OpaquePointer(bitPattern: key), dbus_watch_get_enabled(watch) != 0 else { return false }
+        var question = pollfd(fd: dbus_watch_get_unix_fd(watch), events: Int16(POLLIN), revents: 0)
+        return poll(&question, 1, 0) == 1 && question.revents & Int16(POLLIN) != 0
     }
 
     private func handleWatch(_ key: UInt, _ readiness: Readiness) {
