@@ -42,6 +42,8 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let filtered = Code(description: "filtered")
         /// A call is up, and the configuration refuses a second one.
         public static let busy = Code(description: "busy")
+        /// As many exist as may, for this program or in all: frame taps of btcall-video.
+        public static let limitExceeded = Code(description: "limitExceeded")
         /// btcalld, or the application that it asked, did not reply in time.
         public static let timedOut = Code(description: "timedOut")
         /// The task was cancelled.
@@ -136,8 +138,8 @@ extension BridgeError {
 extension BridgeError.Code {
     private static let all = [
         notRunning, noBus, accessDenied, notStarted, unavailable, invalidArgument, noSuchCall, noSuchProvider,
-        notProvider, wrongState, notSupported, callsActive, notConfigured, providerFailed, filtered, busy, timedOut,
-        cancelled, failed,
+        notProvider, wrongState, notSupported, callsActive, notConfigured, providerFailed, filtered, busy,
+        limitExceeded, timedOut, cancelled, failed,
     ]
 
     /// The cause with this description; ``failed`` for any other word.
@@ -159,6 +161,7 @@ extension BridgeError.Code {
         case .providerFailed: self = .providerFailed
         case .filtered: self = .filtered
         case .busy: self = .busy
+        case .limitExceeded: self = .limitExceeded
         case .timedOut: self = .timedOut
         case .fault: self = .failed
         }

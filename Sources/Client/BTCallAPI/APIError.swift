@@ -32,6 +32,8 @@ package struct APIError: Error, Hashable, Sendable, CustomStringConvertible {
         case filtered = "Filtered"
         /// A call is up, and the configuration refuses a second one.
         case busy = "Busy"
+        /// As many exist as may, for the caller or in all.
+        case limitExceeded = "LimitExceeded"
         /// The provider did not answer in time.
         case timedOut = "TimedOut"
         /// A mistake in the daemon.

@@ -36,6 +36,17 @@ package enum BTCallName {
         package static let resolution = "Resolution"
         package static let frameRate = "FrameRate"
         package static let problem = "Problem"
+        package static let setView = "SetView"
+        package static let setBackground = "SetBackground"
+        package static let openTap = "OpenTap"
+        package static let closeTap = "CloseTap"
+        package static let offerRemote = "OfferRemote"
+        package static let withdrawRemote = "WithdrawRemote"
+        package static let picture = "Picture"
+        package static let views = "Views"
+        package static let background = "Background"
+        package static let outputDevice = "OutputDevice"
+        package static let taps = "Taps"
     }
 
     package enum AudioConfigurator {

@@ -1,4 +1,4 @@
-/// The accepted entries, and their types, of a dictionary (`a{sv}`) argument of a daemon's method.
+/// The accepted entries, and their types, of a dictionary (`a{sv}`) argument of a method of btcalld or btcall-video.
 ///
 /// ``Fields`` refuses every other entry, so that a misspelt option is not silently ignored. A test compares the list with
 /// the interface files and their pages.
@@ -69,12 +69,17 @@ extension DictionaryArgument {
     package static let openPairing = Self(
         Interface.pairing, BTCallName.Pairing.open, [.texts("allow"), .text("pin"), .flag("search")])
 
-    /// One for each method of the daemon that takes a dictionary.
+    /// Of btcall-video.
+    package static let setView = Self(
+        Interface.video, BTCallName.Video.setView, argument: "view",
+        [.text("sink"), .text("device"), .rectangle("rectangle"), .integer("rotation"), .descriptor("descriptor")])
+
+    /// One for each method that takes a dictionary.
     package static let all = [
         registerProvider, reportIncoming, reportOutgoing, place, answer, update, reportCamera, setMedia,
         requestMediaChange, openInjection, openManual, acquireManual, openTap, openPlayback, acquireSelection,
         interrupt, explain,
-        incident, activateSession, logout, openPairing,
+        incident, activateSession, logout, openPairing, setView,
     ]
 
     private static let reported =

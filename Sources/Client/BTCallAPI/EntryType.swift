@@ -3,7 +3,7 @@ package import DBus
 /// One accepted entry of a dictionary: its name and the type of its value.
 package struct EntryType: Hashable, Sendable {
     private enum Kind: Hashable, Sendable {
-        case text, flag, textOrFlag, number, integer, texts, paths, integers
+        case text, flag, textOrFlag, number, integer, texts, paths, integers, rectangle, descriptor
     }
 
     package let name: String
@@ -18,6 +18,9 @@ package struct EntryType: Hashable, Sendable {
     package static func texts(_ name: String) -> EntryType { EntryType(name: name, kind: .texts) }
     package static func paths(_ name: String) -> EntryType { EntryType(name: name, kind: .paths) }
     package static func integers(_ name: String) -> EntryType { EntryType(name: name, kind: .integers) }
+    /// Position and size: a structure of four integers of any type.
+    package static func rectangle(_ name: String) -> EntryType { EntryType(name: name, kind: .rectangle) }
+    package static func descriptor(_ name: String) -> EntryType { EntryType(name: name, kind: .descriptor) }
 
     /// The type for messages: a signature, or `integer`.
     package var typeName: String {
@@ -30,6 +33,8 @@ package struct EntryType: Hashable, Sendable {
         case .texts: "as"
         case .paths: "ao"
         case .integers: "au"
+        case .rectangle: "(iiuu)"
+        case .descriptor: "h"
         }
     }
 
@@ -43,6 +48,9 @@ package struct EntryType: Hashable, Sendable {
         case .texts: value.arrayValue?.allSatisfy { $0.stringValue != nil } == true
         case .paths: value.arrayValue?.allSatisfy { $0.objectPathValue != nil } == true
         case .integers: value.arrayValue?.allSatisfy { $0.integerValue != nil } == true
+        case .rectangle:
+            value.structureValue.map { $0.count == 4 && $0.allSatisfy { $0.integerValue != nil } } == true
+        case .descriptor: value.descriptorValue != nil
         }
     }
 }

@@ -126,7 +126,11 @@ import Testing
                 BTCallName.Video.setCamera, BTCallName.Video.setCapture, BTCallName.Video.reset,
                 BTCallName.Video.requestAccess, BTCallName.Video.cameraSettingsChanged, BTCallName.Video.cameras,
                 BTCallName.Video.camera, BTCallName.Video.cameraSettings, BTCallName.Video.resolution,
-                BTCallName.Video.frameRate, BTCallName.Video.problem,
+                BTCallName.Video.frameRate, BTCallName.Video.problem, BTCallName.Video.setView,
+                BTCallName.Video.setBackground, BTCallName.Video.openTap, BTCallName.Video.closeTap,
+                BTCallName.Video.offerRemote, BTCallName.Video.withdrawRemote, BTCallName.Video.picture,
+                BTCallName.Video.views, BTCallName.Video.background, BTCallName.Video.outputDevice,
+                BTCallName.Video.taps,
             ]
         ),
         (

@@ -40,7 +40,9 @@ struct WebError: Error, Sendable {
         case .invalidArgument: 400
         case .accessDenied: 403
         case .noSuchCall, .noSuchProvider: 404
-        case .wrongState, .notStarted, .callsActive, .unavailable, .busy, .filtered, .notProvider, .notConfigured: 409
+        case .wrongState, .notStarted, .callsActive, .unavailable, .busy, .filtered, .notProvider, .notConfigured,
+            .limitExceeded:
+            409
         case .notSupported: 501
         case .notRunning, .noBus: 503
         case .timedOut: 504
