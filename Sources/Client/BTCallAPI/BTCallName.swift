@@ -76,6 +76,8 @@ package enum BTCallName {
         package static let configuration = "Configuration"
         package static let logout = "Logout"
         package static let metrics = "Metrics"
+        package static let reportCameraUse = "ReportCameraUse"
+        package static let cameraInUse = "CameraInUse"
     }
 
     package enum Pairing {

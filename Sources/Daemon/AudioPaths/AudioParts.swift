@@ -13,6 +13,7 @@ package final class AudioParts {
     package let locals: LocalDeviceMonitor
     package let mute = MuteState()
     package let microphone: MicrophoneControl
+    package let cameras: CameraUse
     package let applications: ApplicationAudio
     package let voice: VoiceControl
     package let manual: ManualRendering
@@ -45,6 +46,7 @@ package final class AudioParts {
             problems: problems, logger: logger)
         microphone = MicrophoneControl(
             configuration, graph: graph, router: router, mute: mute, paths: paths, problems: problems, logger: logger)
+        cameras = CameraUse(bus: bus, logger: logger)
         devices = DeviceSettings(
             settings: settings,
             configurator: AudioConfigurator(
@@ -56,6 +58,7 @@ package final class AudioParts {
             logger: logger)
         outputs = OutputProblems(graph: graph, settings: settings, problems: problems)
         applications.onReplacement = { [weak microphone] in microphone?.setReplaced($0) }
+        cameras.changes.subscribe(self) { $0.microphone.setCameraInUse($0.cameras.isInUse) }
         pcm.changes.subscribe(self) { audio in
             // An application that rings on the PCM replaces the board's ringer.
             let isRinging = audio.pcm.count(.ring) > 0

@@ -67,7 +67,7 @@ package final class BusFace {
         bus.exportObjectManager(at: BTCallPath.manager, of: BTCallName.Interface.prefix, answerAge: Self.answerAge)
         manager = ManagerObject(
             bus: bus, version: version, lifecycle: lifecycle, problems: parts.problems, settings: parts.settings,
-            headsets: parts.headsets, logReaders: logReaders, figures: parts.figures)
+            headsets: parts.headsets, cameras: parts.audio.cameras, logReaders: logReaders, figures: parts.figures)
         session = SessionObject(bus: bus, settings: parts.settings, audio: parts.audio, router: parts.router)
         router = RouterObject(
             bus: bus, router: parts.router, interruptions: parts.calls.interruptions,

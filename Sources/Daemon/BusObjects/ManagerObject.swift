@@ -1,3 +1,4 @@
+package import AudioPaths
 import BTCallAPI
 package import Configuration
 package import ControlLoop
@@ -18,11 +19,12 @@ package final class ManagerObject {
     let boardBattery: BoardBattery
     private let logReaders: LogReaders
     private let figures: MetricsFeed
+    private let cameras: CameraUse
 
     /// - Parameter version: the daemon's version.
     package init(
         bus: BusConnection, version: String, lifecycle: any Activating, problems: ProblemList, settings: Settings,
-        headsets: HeadsetParts, logReaders: LogReaders, figures: MetricsFeed
+        headsets: HeadsetParts, cameras: CameraUse, logReaders: LogReaders, figures: MetricsFeed
     ) {
         self.bus = bus
         self.version = version
@@ -34,10 +36,12 @@ package final class ManagerObject {
         boardBattery = headsets.boardBattery
         self.logReaders = logReaders
         self.figures = figures
+        self.cameras = cameras
         bus.export([interface], at: BTCallPath.manager)
         problems.changes.subscribe(self) { $0.changed(BTCallName.Manager.problems) }
         lifecycle.stateChanges.subscribe(self) { $0.changed(BTCallName.Manager.state) }
         boardBattery.changes.subscribe(self) { $0.changed(BTCallName.Manager.boardBattery) }
+        cameras.changes.subscribe(self) { $0.changed(BTCallName.Manager.cameraInUse) }
         settings.changes.subscribe(self) { manager, change in
             guard change.new.identity != change.old.identity || change.new.ownNumber != change.old.ownNumber else {
                 return
@@ -64,6 +68,7 @@ package final class ManagerObject {
                 .init(Name.subscribeLog, out: [("lines", "h")], by: subscribeLog),
                 .init(Name.metrics, out: [("text", "s")], isReading: true, by: metrics),
                 .init(Name.logout, in: [("options", "a{sv}")], by: logout),
+                .init(Name.reportCameraUse, in: [("inUse", "b")], by: reportCameraUse),
             ],
             properties: [
                 .init(Name.version, "s", changes: .constant, get: versionValue),
@@ -71,6 +76,7 @@ package final class ManagerObject {
                 .init(Name.problems, "aa{sv}", get: problemsValue),
                 .init(Name.boardBattery, "i", get: boardBatteryValue, by: setBoardBattery),
                 .init(Name.configuration, "a{sv}", get: configurationValue, by: setConfiguration),
+                .init(Name.cameraInUse, "b", get: { [cameras] in .bool(cameras.isInUse) }),
             ])
     }
 
@@ -96,6 +102,12 @@ package final class ManagerObject {
     }
 
     private func metrics(_: MethodCall) -> [Value] { [.string(figures.text)] }
+
+    // MARK: Privacy
+
+    private func reportCameraUse(_ call: MethodCall) throws(APIError) {
+        try cameras.report(call.flag(0), by: call.sender)
+    }
 
     // MARK: Signals
 

@@ -26,7 +26,8 @@ extension ConfigurationSection {
                     configuration.microphone = rule
                 }),
             ConfigurationKey(
-                "led", "", "on while a microphone is in use: /sys/class/leds/NAME or gpio:gpiochip0:17, ! inverts",
+                "led", "",
+                "on while a microphone or camera is in use: /sys/class/leds/NAME or gpio:gpiochip0:17, ! inverts",
                 accepted: PrivacyOutputSpecification.accepted, effect: .restart,
                 read: { $0.privacyOutput?.description ?? "" },
                 apply: { configuration, value throws(ConfigurationValueError) in

@@ -16,6 +16,7 @@ import Testing
                 BTCallName.Manager.explainQuirks, BTCallName.Manager.forgetCodecs,
                 BTCallName.Manager.boardBattery, BTCallName.Manager.configuration, BTCallName.Manager.logout,
                 BTCallName.Manager.subscribeLog, BTCallName.Manager.metrics,
+                BTCallName.Manager.reportCameraUse, BTCallName.Manager.cameraInUse,
             ]
         ),
         (
@@ -186,7 +187,10 @@ import Testing
             (
                 BTCallName.Interface.manager,
                 ManagerDescription(version: "1", state: .active).properties.merging(
-                    [BTCallName.Manager.configuration: .vardict(ConfigurationDescription([:]).fields)],
+                    [
+                        BTCallName.Manager.configuration: .vardict(ConfigurationDescription([:]).fields),
+                        BTCallName.Manager.cameraInUse: .bool(false),
+                    ],
                     uniquingKeysWith: { $1 })
             ),
             (BTCallName.Interface.router, RouterState().properties),

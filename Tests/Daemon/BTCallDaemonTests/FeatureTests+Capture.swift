@@ -190,75 +190,60 @@ extension DaemonTests {
             }
         }
 
-        /// A directory that looks like an LED of the kernel.
-        private func light(_ body: (URL) async throws -> Void) async throws {
-            let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-led-\(UUID())")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            defer { try? FileManager.default.removeItem(at: folder) }
-            for (name, text) in [("brightness", "255"), ("max_brightness", "255"), ("trigger", "[heartbeat] none")] {
-                try (text + "\n").write(to: folder.appending(path: name), atomically: false, encoding: .utf8)
-            }
-            try await body(folder)
-        }
-
-        private nonisolated func read(_ folder: URL, _ name: String) throws -> String {
-            try String(contentsOf: folder.appending(path: name), encoding: .utf8).split(separator: "\n").joined()
-        }
-
         @Test func `S1.7 S1.27 the privacy output is on while a microphone is in use, and stays on in mode inputMixer`()
             async throws
         {
-            try await light { folder in
-                let configure: (inout Configuration) -> Void = {
-                    $0.privacyOutput = PrivacyOutputSpecification(folder.path())
-                    $0.alwaysPrepared = true
-                }
-                try await run(configure: configure) { box, cards in
-                    func shows(_ state: BridgeAudio.PrivacyOutput, _ brightness: String) async throws {
-                        try await eventually("the output is \(state)") {
-                            try await box.bridge.audio.privacyOutput() == state
-                        }
-                        #expect(try read(folder, "brightness") == brightness)
-                    }
-                    #expect(try read(folder, "trigger") == "none")
-                    try await eventually("it is prepared") { try await box.bridge.audio.isPrepared() }
-                    try await shows(.off, "0")
-                    let call = try await call(box)
-                    try await shows(.on, "255")
-                    for mode in BridgeAudio.MuteMode.allCases {
-                        try await box.bridge.audio.setMuteMode(mode)
-                        try await box.bridge.calls.setMuted(true)
-                        try await hears(box, 0)
-                        try await shows(mode == .inputMixer ? .on : .off, mode == .inputMixer ? "255" : "0")
-                        #expect(cards.openMicrophones == 1)
-                        try await box.bridge.calls.setMuted(false)
-                        try await shows(.on, "255")
-                    }
-                    try await box.bridge.audio.setMicrophoneVolume(0)
-                    try await shows(.off, "0")
-                    try await box.bridge.audio.setMicrophoneVolume(1)
-                    try await shows(.on, "255")
-                    try await end(call, box, cards)
-                    try await shows(.off, "0")
-                    _ = try await self.call(box)
-                    try await shows(.on, "255")
-                }
-                // The daemon has ended during a call.
-                #expect(try read(folder, "brightness") == "0")
+            let light = try FakeLight()
+            let configure: (inout Configuration) -> Void = {
+                $0.privacyOutput = light.specification
+                $0.alwaysPrepared = true
             }
+            try await run(configure: configure) { box, cards in
+                func shows(_ state: BridgeAudio.PrivacyOutput, _ brightness: String) async throws {
+                    try await eventually("the output is \(state)") {
+                        try await box.bridge.audio.privacyOutput() == state
+                    }
+                    #expect(try light.read("brightness") == brightness)
+                }
+                #expect(try light.read("trigger") == "none")
+                try await eventually("it is prepared") { try await box.bridge.audio.isPrepared() }
+                try await shows(.off, "0")
+                let call = try await call(box)
+                try await shows(.on, "255")
+                for mode in BridgeAudio.MuteMode.allCases {
+                    try await box.bridge.audio.setMuteMode(mode)
+                    try await box.bridge.calls.setMuted(true)
+                    try await hears(box, 0)
+                    try await shows(mode == .inputMixer ? .on : .off, mode == .inputMixer ? "255" : "0")
+                    #expect(cards.openMicrophones == 1)
+                    try await box.bridge.calls.setMuted(false)
+                    try await shows(.on, "255")
+                }
+                try await box.bridge.audio.setMicrophoneVolume(0)
+                try await shows(.off, "0")
+                try await box.bridge.audio.setMicrophoneVolume(1)
+                try await shows(.on, "255")
+                try await end(call, box, cards)
+                try await shows(.off, "0")
+                _ = try await self.call(box)
+                try await shows(.on, "255")
+            }
+            // The daemon has ended during a call.
+            #expect(try light.read("brightness") == "0")
         }
 
         @Test func `S1.7 a missing privacy output is a problem that lists the existing ones`() async throws {
-            try await light { folder in
-                let configure: (inout Configuration) -> Void = {
-                    $0.privacyOutput = PrivacyOutputSpecification(folder.path() + "-not")
-                }
-                try await run(configure: configure) { box, _ in
-                    #expect(try await box.bridge.audio.privacyOutput() == .failed)
-                    let problem = try await box.problem("privacy")
-                    #expect(problem.what.contains(folder.path() + "-not"))
-                    #expect(problem.remedy.contains(folder.lastPathComponent) || problem.remedy.contains("and others"))
-                }
+            let light = try FakeLight()
+            let configure: (inout Configuration) -> Void = {
+                $0.privacyOutput = PrivacyOutputSpecification(light.folder.path() + "-not")
+            }
+            try await run(configure: configure) { box, _ in
+                #expect(try await box.bridge.audio.privacyOutput() == .failed)
+                let problem = try await box.problem("privacy")
+                #expect(problem.what.contains(light.folder.path() + "-not"))
+                #expect(
+                    problem.remedy.contains(light.folder.lastPathComponent)
+                        || problem.remedy.contains("and others"))
             }
         }
 

@@ -129,7 +129,7 @@ package final class FakeDaemon {
             ],
             properties: ["Version": "s", "State": "s", "Problems": "aa{sv}"].map { name, type in
                 .init(name, type, get: { [unowned self] in manager.properties[name] ?? "" })
-            })
+            } + [.init("CameraInUse", "b", get: { false })])
     }
 
     private func routerInterface() -> ExportedInterface {

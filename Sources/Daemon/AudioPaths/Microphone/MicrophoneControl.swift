@@ -44,6 +44,8 @@ package final class MicrophoneControl {
     private var isRequested = true
     /// A program's audio replaces the microphone.
     private var isReplaced = false
+    /// A program captures with a camera.
+    private var isCameraInUse = false
     private static let problem = "microphone"
     private static let unprepared = "prepared"
 
@@ -116,6 +118,12 @@ package final class MicrophoneControl {
         guard isReplaced != self.isReplaced else { return }
         self.isReplaced = isReplaced
         follow()
+    }
+
+    /// - Parameter isInUse: a program captures with a camera, which the privacy output covers, too.
+    package func setCameraInUse(_ isInUse: Bool) {
+        isCameraInUse = isInUse
+        showUse()
     }
 
     // MARK: Access
@@ -290,9 +298,13 @@ package final class MicrophoneControl {
     private func live(_ isLive: Bool) {
         guard isLive != self.isLive else { return }
         self.isLive = isLive
-        let before = output.state
-        output.set(isLive)
+        showUse()
         changes.send(BTCallName.Audio.microphoneInUse)
+    }
+
+    private func showUse() {
+        let before = output.state
+        output.set(isLive || isCameraInUse)
         if output.state != before { changes.send(BTCallName.Audio.privacyOutput) }
     }
 

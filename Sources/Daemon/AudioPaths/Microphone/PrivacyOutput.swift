@@ -3,7 +3,7 @@ package import Configuration
 package import ControlLoop
 package import Diagnostics
 
-/// The light or line that is on while samples of a microphone leave the process.
+/// The light or line that is on while samples of a microphone leave the process, or a program captures with a camera.
 ///
 /// A failure to set it is a problem with the reason; the next change tries again.
 @ControlPlane

@@ -82,6 +82,7 @@ struct MicCommand: BridgeCommand {
         let isAlwaysPrepared: Bool
         let isPrepared: Bool
         let isInUse: Bool
+        let isCameraInUse: Bool
         let output: BridgeAudio.PrivacyOutput
         let volume: Double
 
@@ -94,6 +95,7 @@ struct MicCommand: BridgeCommand {
             isAlwaysPrepared = try await bridge.audio.isRecordingAlwaysPrepared()
             isPrepared = try await bridge.audio.isPrepared()
             isInUse = try await bridge.audio.isMicrophoneInUse()
+            isCameraInUse = try await bridge.isCameraInUse()
             output = try await bridge.audio.privacyOutput()
             volume = try await bridge.audio.microphoneVolume()
         }
@@ -106,6 +108,7 @@ struct MicCommand: BridgeCommand {
             table.add("access", access.rawValue)
             table.add("prepared", isAlwaysPrepared ? (isPrepared ? "yes" : "not yet") : "no")
             table.add("heard now", isInUse ? "yes" : "no")
+            table.add("camera in use", isCameraInUse ? "yes" : "no")
             table.add("privacy output", output.rawValue)
             table.add("volume", "\(volume)")
             return table.lines
@@ -116,6 +119,7 @@ struct MicCommand: BridgeCommand {
                 "microphoneEnabled": JSON(isEnabled), "muted": JSON(isMuted), "muteMode": .string(mode.rawValue),
                 "microphoneAccess": .string(access.rawValue), "alwaysPrepared": JSON(isAlwaysPrepared),
                 "prepared": JSON(isPrepared), "microphoneInUse": JSON(isInUse),
+                "cameraInUse": JSON(isCameraInUse),
                 "privacyOutput": JSON(output == .none ? nil : output.rawValue),
                 "microphoneGain": .number(volume),
             ]
