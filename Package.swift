@@ -132,6 +132,8 @@ let package = Package(
             swiftSettings: pure),
         .target(name: "WebTokens", dependencies: ["JSONText"], path: "Sources/Pure/WebTokens", swiftSettings: pure),
         .target(name: "VideoCapture", path: "Sources/Pure/VideoCapture", swiftSettings: pure),
+        .target(
+            name: "VideoPlan", dependencies: ["VideoCapture"], path: "Sources/Pure/VideoPlan", swiftSettings: pure),
 
         // Real time: move samples.
         .target(
