@@ -314,7 +314,8 @@ let package = Package(
         .executableTarget(
             name: "btcall-video",
             dependencies: [
-                "BTCall", "BTCallAPI", "Cameras", "ControlLoop", "DBus", "ProgramSettings", "VideoCapture", logging,
+                "BTCall", "BTCallAPI", "Cameras", "ControlLoop", "DBus", "ProgramSettings", "VideoCapture", "VideoPlan",
+                logging,
             ], path: "Sources/Programs/btcall-video", swiftSettings: common, linkerSettings: small),
         .executableTarget(
             name: "IntercomExample", dependencies: ["BTCall"], path: "Sources/Programs/IntercomExample",
@@ -525,8 +526,7 @@ let package = Package(
             name: "BTCallVideoTests",
             dependencies: [
                 "BTCall", "BTCallAPI", "Cameras", "CommandTestSupport", "ControlLoop", "DBus", "ProgramSettings",
-                "TestSupport",
-                "VideoCapture", "btcall-video", logging,
+                "TestSupport", "VideoCapture", "VideoPlan", "btcall-video", logging,
             ], path: "Tests/Programs/BTCallVideoTests", swiftSettings: common),
         .testTarget(
             name: "BTCallBenchTests", dependencies: ["AudioDSP", "BTCallBench", "BTCallSimulator", "CallExchange"],

@@ -1,6 +1,7 @@
 import ControlLoop
 import Glibc
 import VideoCapture
+import VideoPlan
 
 /// What clients have chosen, kept over restarts.
 struct VideoChoice: Equatable, Sendable {
@@ -8,15 +9,23 @@ struct VideoChoice: Equatable, Sendable {
     var camera: String?
     /// Nil: the request of the configuration.
     var request: CaptureRequest?
+    /// Nil: that of the configuration.
+    var background: BackgroundChoice?
 
-    init(camera: String? = nil, request: CaptureRequest? = nil) {
+    init(camera: String? = nil, request: CaptureRequest? = nil, background: BackgroundChoice? = nil) {
         self.camera = camera
         self.request = request
+        self.background = background
     }
 
-    /// Reads the lines `camera NAME` and `capture RESOLUTION RATE`; other lines are left out.
+    /// Reads the lines `camera NAME`, `capture RESOLUTION RATE` and `background CHOICE`; other lines are left out.
     init(reading bytes: [UInt8]) {
         for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+            // The path of a picture may have spaces.
+            if line.hasPrefix(Self.backgroundWord) {
+                background = BackgroundChoice(String(line.dropFirst(Self.backgroundWord.count))) ?? background
+                continue
+            }
             let words = line.split(separator: " ").map(String.init)
             if words.count == 2, words[0] == "camera", CameraNames.isName(words[1]) {
                 camera = words[1]
@@ -31,9 +40,12 @@ struct VideoChoice: Equatable, Sendable {
     var text: String {
         let lines = [
             camera.map { "camera \($0)\n" }, request.map { "capture \($0.resolution) \($0.framesPerSecond)\n" },
+            background.map { "\(Self.backgroundWord)\($0)\n" },
         ]
         return lines.compactMap(\.self).joined()
     }
+
+    private static let backgroundWord = "background "
 }
 
 /// The file with the choice: `choice` in the state directory.

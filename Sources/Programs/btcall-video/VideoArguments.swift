@@ -13,7 +13,8 @@ extension ProgramArguments<VideoSettings> {
                             [--foreground]
                btcall-video --check [FILE]      reads a configuration and says what is wrong with it
                btcall-video --version
-        Finds cameras, sets the chosen one, and says on D-Bus (org.btcall.Video) what was reached. It carries no picture.
+        Finds cameras, sets the chosen one, and gives the pictures of calls to displays and programs (org.btcall.Video).
+        Coding and network are the softphone's.
         The configuration is /etc/btcall/video.conf unless --config names another; without --config it may be absent.
         Options override the file. Without --bus the variable BTCALL_BUS names the bus, else it is the system's.
         --foreground logs to standard error, also under a service manager.

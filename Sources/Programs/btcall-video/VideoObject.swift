@@ -44,6 +44,7 @@ final class VideoObject {
                     Name.frameRate, "u",
                     get: { [service] in .uint32(UInt32(clamping: service.request.framesPerSecond)) }),
                 .init(Name.problem, "s", get: { [service] in .string(service.problem ?? "") }),
+                .init(Name.background, "s", get: { [service] in .string("\(service.background)") }),
             ])
     }
 
@@ -90,6 +91,7 @@ final class VideoObject {
         switch change {
         case .cameras: changed([Name.cameras])
         case .choice: changed([Name.camera, Name.resolution, Name.frameRate])
+        case .background: changed([Name.background])
         case .capture:
             changed([Name.cameraSettings, Name.problem])
             bus.emit(

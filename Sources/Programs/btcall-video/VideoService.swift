@@ -3,6 +3,7 @@ import Cameras
 import ControlLoop
 import Logging
 import VideoCapture
+import VideoPlan
 
 /// The present cameras, the choice among them, and what the chosen one was set to.
 ///
@@ -11,7 +12,7 @@ import VideoCapture
 @ControlPlane
 final class VideoService {
     enum Change {
-        case cameras, choice, capture
+        case cameras, choice, capture, background
     }
 
     let changes = Signal<Change>()
@@ -55,6 +56,7 @@ final class VideoService {
     /// `front`, `back` or the name of a camera.
     var camera: String { choice.camera ?? CameraNames.frontWord }
     var request: CaptureRequest { choice.request ?? settings.request }
+    var background: BackgroundChoice { choice.background ?? settings.background }
 
     var descriptions: [VideoCameraDescription] {
         cameras.map { camera in
@@ -75,7 +77,9 @@ final class VideoService {
                 .invalidArgument,
                 "there is no camera \"\(word)\"\(back); accepted: \(settings.names.accepted(among: cameras))")
         }
-        try keep(VideoChoice(camera: word, request: choice.request))
+        var new = choice
+        new.camera = word
+        try choose(new)
     }
 
     func setCapture(resolution text: String, framesPerSecond rate: Int) throws(APIError) {
@@ -88,11 +92,20 @@ final class VideoService {
             throw APIError(
                 .invalidArgument, "framesPerSecond is \(rate); accepted: \(range.lowerBound) to \(range.upperBound)")
         }
-        try keep(VideoChoice(camera: choice.camera, request: CaptureRequest(resolution, framesPerSecond: rate)))
+        var new = choice
+        new.request = CaptureRequest(resolution, framesPerSecond: rate)
+        try choose(new)
+    }
+
+    /// Replaces what is behind a person. Whether it can be shown, the caller has checked.
+    func setBackground(_ background: BackgroundChoice) throws(APIError) {
+        var new = choice
+        new.background = background
+        try keep(new)
     }
 
     /// The configuration counts again.
-    func reset() throws(APIError) { try keep(VideoChoice()) }
+    func reset() throws(APIError) { try choose(VideoChoice()) }
 
     /// Whether the chosen camera may be used now.
     func access() -> AccessDescription.Verdict {
@@ -113,16 +126,23 @@ final class VideoService {
         }
     }
 
-    /// Writes the choice, then acts on it: what is not kept is not chosen.
+    /// Keeps the choice, then sets the camera.
+    private func choose(_ new: VideoChoice) throws(APIError) {
+        try keep(new)
+        changes.send(.choice)
+        setChosen()
+    }
+
+    /// Writes the choice, then makes it: what is not kept is not chosen.
     private func keep(_ new: VideoChoice) throws(APIError) {
         do throws(SystemError) {
             try file.write(new)
         } catch {
             throw APIError(.unavailable, "the choice cannot be kept in \(file.path): \(error)")
         }
+        let before = background
         choice = new
-        changes.send(.choice)
-        setChosen()
+        if background != before { changes.send(.background) }
     }
 
     // MARK: The camera

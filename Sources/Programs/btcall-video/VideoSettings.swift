@@ -1,17 +1,33 @@
 import ProgramSettings
 import VideoCapture
+import VideoPlan
 
 /// Settings of `btcall-video` from its configuration file and its command line.
 struct VideoSettings: FileSettings, Equatable {
-    static let sections = ["video", "camera front", "camera back", "privacy", "log"]
+    static let sections = [
+        "video", "camera front", "camera back", "view local", "view remote", "remote", "output", "background",
+        "privacy", "log",
+    ]
 
     /// A key of the file, with its section.
     enum Key: String, Sendable, CaseIterable {
         case resolution = "video.resolution"
         case framesPerSecond = "video.framesPerSecond"
+        case name = "video.name"
         case stateDirectory = "video.stateDirectory"
         case front = "camera front.device"
         case back = "camera back.device"
+        case localSink = "view local.sink"
+        case localDevice = "view local.device"
+        case localRectangle = "view local.rectangle"
+        case localRotation = "view local.rotation"
+        case remoteSink = "view remote.sink"
+        case remoteDevice = "view remote.device"
+        case remoteRectangle = "view remote.rectangle"
+        case remoteRotation = "view remote.rotation"
+        case source = "remote.source"
+        case output = "output.device"
+        case background = "background.picture"
         case access = "privacy.camera"
         case logLevel = "log.level"
 
@@ -20,12 +36,25 @@ struct VideoSettings: FileSettings, Equatable {
             case .resolution: CaptureRequest.acceptedResolution
             case .framesPerSecond:
                 "\(CaptureRequest.acceptedRates.lowerBound) to \(CaptureRequest.acceptedRates.upperBound)"
+            case .name: "a text of 1 to \(VideoSettings.mostNameBytes) bytes without control characters"
             case .stateDirectory: "the absolute path of a folder"
             case .front, .back:
                 "the name of a camera as `btcall video cameras` shows it, or the path of its device node"
+            case .localSink, .remoteSink: ViewSink.configurable
+            case .localDevice, .remoteDevice: "the path of a device below /dev, or the name of a Wayland display"
+            case .localRectangle, .remoteRectangle: PictureRectangle.accepted
+            case .localRotation, .remoteRotation: "0, 90, 180 or 270"
+            case .source: "the path of a V4L2 capture node, for example /dev/video9"
+            case .output: "the path of a V4L2 output node, for example /dev/video-btcall"
+            case .background: BackgroundChoice.accepted
             case .access: "allow or deny"
             case .logLevel: "one of " + LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
             }
+        }
+
+        /// The side whose view it sets.
+        fileprivate var side: PictureSide? {
+            PictureSide.allCases.first { rawValue.hasPrefix("view \($0.rawValue).") }
         }
     }
 
@@ -35,13 +64,22 @@ struct VideoSettings: FileSettings, Equatable {
     }
 
     var request = CaptureRequest()
+    /// Text of the card; nil: the machine's name.
+    var boxName: String?
     var names = CameraNames()
+    var views: [PictureSide: ViewSettings] = [.local: ViewSettings(), .remote: ViewSettings()]
+    /// Node that a program writes the far end's picture to; nil: an application offers it.
+    var remoteSource: String?
+    /// Node that the local picture is written to; nil: none.
+    var outputDevice: String?
+    var background = BackgroundChoice.off
     var isAllowed = true
     var stateDirectory = "/var/lib/btcall-video"
     var logLevel = LogLevel.info
 
     /// Maximum size of the configuration file in bytes.
     static let mostBytes = 64 * 1024
+    private static let mostNameBytes = 64
 
     init() {}
 
@@ -55,15 +93,24 @@ struct VideoSettings: FileSettings, Equatable {
         case .framesPerSecond:
             guard let rate = Int(value), CaptureRequest.acceptedRates.contains(rate) else { throw refused }
             request = CaptureRequest(request.resolution, framesPerSecond: rate)
+        case .name:
+            guard Self.isName(value) else { throw refused }
+            boxName = value
         case .stateDirectory:
             guard value.hasPrefix("/"), value.utf8.count < 1024 else { throw refused }
             stateDirectory = value
-        case .front:
+        case .front, .back:
             guard CameraNames.isName(value) else { throw refused }
-            names.front = value
-        case .back:
-            guard CameraNames.isName(value) else { throw refused }
-            names.back = value
+            if key == .front { names.front = value } else { names.back = value }
+        case .localSink, .localDevice, .localRectangle, .localRotation, .remoteSink, .remoteDevice, .remoteRectangle,
+            .remoteRotation:
+            guard let side = key.side, setView(side, key, value) else { throw refused }
+        case .source, .output:
+            guard ViewSettings.isNode(value, "/dev/") else { throw refused }
+            if key == .source { remoteSource = value } else { outputDevice = value }
+        case .background:
+            guard let choice = BackgroundChoice(value) else { throw refused }
+            background = choice
         case .access:
             guard ["allow", "deny"].contains(value) else { throw refused }
             isAllowed = value == "allow"
@@ -72,14 +119,65 @@ struct VideoSettings: FileSettings, Equatable {
             logLevel = level
         }
     }
+
+    /// - Returns: false for a value that the key does not accept.
+    private mutating func setView(_ side: PictureSide, _ key: Key, _ value: String) -> Bool {
+        var view = views[side] ?? ViewSettings()
+        switch key {
+        case .localSink, .remoteSink:
+            guard let sink = ViewSink(rawValue: value), sink != .descriptor else { return false }
+            view.sink = sink
+        case .localDevice, .remoteDevice:
+            guard CameraNames.isName(value) else { return false }
+            view.device = value
+        case .localRectangle, .remoteRectangle:
+            guard let rectangle = PictureRectangle(value) else { return false }
+            view.rectangle = rectangle
+        case .localRotation, .remoteRotation:
+            guard let rotation = Int(value), ViewSettings.acceptedRotations.contains(rotation) else { return false }
+            view.rotation = rotation
+        case .resolution, .framesPerSecond, .name, .stateDirectory, .front, .back, .source, .output, .background,
+            .access, .logLevel:
+            return false
+        }
+        views[side] = view
+        return true
+    }
+
+    private static func isName(_ text: String) -> Bool {
+        (1...mostNameBytes).contains(text.utf8.count)
+            && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }
+    }
 }
 
 // MARK: The file
 
 extension VideoSettings {
-    /// - Throws: for the first invalid line, and for a repeated key.
+    /// - Throws: for the first invalid line, for a repeated key, and for keys that do not go together.
     init(reading bytes: [UInt8], file: String) throws(SettingsError) {
         self.init()
         try read(bytes, file: file)
+        if let refusal { throw SettingsError("\(file): \(refusal)") }
+    }
+
+    /// Why the keys do not go together, with what is accepted; nil: they do.
+    private var refusal: String? {
+        for side in PictureSide.allCases {
+            if let refusal = views[side]?.refusal { return "[view \(side.rawValue)]: \(refusal)" }
+        }
+        if let remoteSource, remoteSource == outputDevice {
+            return "[remote] source and [output] device are both \(remoteSource): the far end would see itself"
+        }
+        var writers: [String: String] = [:]
+        if let outputDevice { writers[outputDevice] = "[output]" }
+        for side in PictureSide.allCases {
+            guard let view = views[side], view.sink == .device, let device = view.device else { continue }
+            let section = "[view \(side.rawValue)]"
+            if let other = writers[device] {
+                return "\(other) and \(section) both write to \(device): give each a device of its own"
+            }
+            writers[device] = section
+        }
+        return nil
     }
 }

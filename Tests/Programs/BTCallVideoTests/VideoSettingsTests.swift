@@ -5,6 +5,7 @@ import ProgramSettings
 import TestSupport
 import Testing
 import VideoCapture
+import VideoPlan
 
 @testable import btcall_video
 
@@ -30,11 +31,28 @@ import VideoCapture
             [video]
             resolution = 800x600
             framesPerSecond = 25
+            name = Haustür 2
             stateDirectory = /srv/video
             [camera front]
             device = usb-1-video-index0
             [camera back]
             device = /dev/video2
+            [view local]
+            sink = kms
+            device = /dev/dri/card1
+            rectangle = -10,20,320x240
+            rotation = 90
+            [view remote]
+            sink = wayland
+            device = wayland-1
+            rectangle = 0,0,800x480
+            rotation = 180
+            [remote]
+            source = /dev/video9
+            [output]
+            device = /dev/video-btcall
+            [background]
+            picture = /srv/video/a wall.png
             [privacy]
             camera = deny
             [log]
@@ -44,6 +62,18 @@ import VideoCapture
         #expect(settings.stateDirectory == "/srv/video")
         #expect(settings.names.front == "usb-1-video-index0" && settings.names.back == "/dev/video2")
         #expect(!settings.isAllowed && settings.logLevel == .debug)
+        #expect(settings.boxName == "Haustür 2")
+        #expect(
+            settings.views[.local]
+                == ViewSettings(
+                    .kms, device: "/dev/dri/card1", rectangle: PictureRectangle(x: -10, y: 20, width: 320, height: 240),
+                    rotation: 90))
+        #expect(
+            settings.views[.remote]
+                == ViewSettings(
+                    .wayland, device: "wayland-1", rectangle: PictureRectangle("0,0,800x480"), rotation: 180))
+        #expect(settings.remoteSource == "/dev/video9" && settings.outputDevice == "/dev/video-btcall")
+        #expect(settings.background == .picture("/srv/video/a wall.png"))
         #expect(try read("") == VideoSettings())
     }
 
@@ -55,6 +85,29 @@ import VideoCapture
         ("[video]\nframesPerSecond = 0", "video.conf:2: video.framesPerSecond: '0' is not accepted; it is 1 to 1000"),
         ("[video]\nstateDirectory = srv", "video.conf:2: video.stateDirectory"),
         ("[camera front]\ndevice = a b", "video.conf:2: camera front.device"),
+        ("[video]\nname =", "video.conf:2: video.name: '' is not accepted; it is a text of 1 to 64 bytes"),
+        ("[video]\nname = a\u{1B}[2J", "video.conf:2: video.name"),
+        (
+            "[view local]\nsink = screen",
+            "video.conf:2: view local.sink: 'screen' is not accepted; it is none, kms, wayland, fbdev or device"
+        ),
+        ("[view remote]\nsink = descriptor", "video.conf:2: view remote.sink: 'descriptor' is not accepted"),
+        ("[view local]\nrectangle = 8x8", "video.conf:2: view local.rectangle: '8x8' is not accepted; it is X,Y,WIDTH"),
+        ("[view local]\nrotation = 45", "video.conf:2: view local.rotation: '45' is not accepted; it is 0, 90, 180"),
+        ("[view local]\nsink = device", "video.conf: [view local]: sink device needs a device: the path of a V4L2"),
+        ("[view remote]\ndevice = /dev/fb0", "video.conf: [view remote]: sink none has no device"),
+        ("[view remote]\nsink = device\nrectangle = 0,0,8x8", "video.conf: [view remote]: sink device has no"),
+        ("[output]\ndevice = video9", "video.conf:2: output.device: 'video9' is not accepted; it is the path"),
+        ("[remote]\nsource = /dev/../etc/x", "video.conf:2: remote.source"),
+        (
+            "[remote]\nsource = /dev/video9\n[output]\ndevice = /dev/video9",
+            "video.conf: [remote] source and [output] device are both /dev/video9"
+        ),
+        (
+            "[output]\ndevice = /dev/video9\n[view local]\nsink = device\ndevice = /dev/video9",
+            "video.conf: [output] and [view local] both write to /dev/video9: give each a device of its own"
+        ),
+        ("[background]\npicture = wall.png", "video.conf:2: background.picture: 'wall.png' is not accepted; it is off"),
         ("[camera back]\ndevice =", "video.conf:2: camera back.device"),
         ("[privacy]\ncamera = ask", "video.conf:2: privacy.camera: 'ask' is not accepted; it is allow or deny"),
         ("[camera]", "video.conf:1: [camera] is no section; accepted: video, camera front"),
@@ -78,8 +131,9 @@ import VideoCapture
         }
         let keys = lines.filter { $0.hasPrefix("#") }
         #expect(keys.count == VideoSettings.Key.allCases.count)
-        // Cameras have no default.
-        let standard = lines.filter { !$0.hasPrefix("#device") }.map { $0.drop { $0 == "#" } }
+        // These have no default.
+        let examples = ["#device", "#name", "#rectangle", "#source"]
+        let standard = lines.filter { line in !examples.contains { line.hasPrefix($0) } }.map { $0.drop { $0 == "#" } }
         #expect(try read(standard.joined(separator: "\n")) == VideoSettings())
     }
 
@@ -124,6 +178,11 @@ import VideoCapture
         let choice = VideoChoice(camera: "back", request: CaptureRequest(.automatic, framesPerSecond: 15))
         #expect(VideoChoice(reading: Array(choice.text.utf8)) == choice)
         #expect(choice.text == "camera back\ncapture auto 15\n")
+        for background in [BackgroundChoice.off, .blur, .picture("/srv/a wall  .png")] {
+            let choice = VideoChoice(background: background)
+            #expect(VideoChoice(reading: Array(choice.text.utf8)) == choice)
+        }
+        #expect(VideoChoice(reading: Array("background\nbackground wall.png\nbackgroundblur\n".utf8)) == VideoChoice())
         let odd =
             "camera\ncamera a b\ncapture auto\ncapture auto 0\ncapture 0x0 30\nzoom 2\n\u{0}\ncapture 640x480 1000\n"
         #expect(
