@@ -314,8 +314,8 @@ let package = Package(
         .executableTarget(
             name: "btcall-video",
             dependencies: [
-                "BTCall", "BTCallAPI", "Cameras", "ControlLoop", "DBus", "ProgramSettings", "VideoCapture", "VideoPlan",
-                logging,
+                "BTCall", "BTCallAPI", "BoardInput", "Cameras", "ControlLoop", "DBus", "ProgramSettings",
+                "VideoCapture", "VideoPlan", logging,
             ], path: "Sources/Programs/btcall-video", swiftSettings: common, linkerSettings: small),
         .executableTarget(
             name: "IntercomExample", dependencies: ["BTCall"], path: "Sources/Programs/IntercomExample",

@@ -1,4 +1,5 @@
 import BTCallAPI
+import BoardInput
 import Cameras
 import ControlLoop
 import Logging
@@ -149,7 +150,9 @@ final class VideoService {
 
     /// Looks which cameras exist now.
     private func look() {
-        let now = system.cameras()
+        // These nodes carry pictures, and are no cameras. A link may have come since the last look.
+        let carriers = Set(settings.pictureNodes.map { Directory.resolve($0) ?? $0 })
+        let now = system.cameras().filter { !carriers.contains(Directory.resolve($0.path) ?? $0.path) }
         let hasChanged = now != cameras
         cameras = now
         if hasChanged { changes.send(.cameras) }

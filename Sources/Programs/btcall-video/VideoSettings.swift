@@ -77,6 +77,12 @@ struct VideoSettings: FileSettings, Equatable {
     var stateDirectory = "/var/lib/btcall-video"
     var logLevel = LogLevel.info
 
+    /// The V4L2 nodes that pictures are written to or read from.
+    var pictureNodes: [String] {
+        let shown = views.values.compactMap { $0.sink == .device ? $0.device : nil }
+        return [outputDevice, remoteSource].compactMap(\.self) + shown
+    }
+
     /// Maximum size of the configuration file in bytes.
     static let mostBytes = 64 * 1024
     private static let mostNameBytes = 64

@@ -9,6 +9,7 @@ import Glibc
 import TestSupport
 import Testing
 import VideoCapture
+import VideoPlan
 
 @testable import btcall_video
 
@@ -106,6 +107,21 @@ import VideoCapture
         box.settings.names.back = "usb-1-video-index0"
         try await box.start().setCamera("back")
         #expect(try await video.status().capture?.id == "usb-1-video-index0")
+        await box.stop()
+    }
+
+    @Test func `a node that carries a picture is no camera`() async throws {
+        let link = FileManager.default.temporaryDirectory.appending(path: "btcall-node-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: link) }  // It may stay in the temporary directory.
+        try FileManager.default.createSymbolicLink(atPath: link.path(), withDestinationPath: "/dev/null")
+        box.settings.outputDevice = link.path()
+        box.settings.remoteSource = "/dev/video9"
+        box.settings.views[.local] = ViewSettings(.device, device: "/dev/video8")
+        for (number, path) in ["/dev/null", "/dev/video9", "/dev/video8", "/dev/video7"].enumerated() {
+            try box.cameras.add(Camera(id: "usb-\(number)-video-index0", path: path, name: "Node"), "YUYV 640x480@30")
+        }
+        let status = try await box.start().status()
+        #expect(status.cameras.map(\.path) == ["/dev/video7"] && status.capture?.id == "usb-3-video-index0")
         await box.stop()
     }
 
