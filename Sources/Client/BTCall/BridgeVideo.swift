@@ -2,14 +2,15 @@ import BTCallAPI
 import DBus
 
 extension CallBridge {
-    /// The cameras of btcall-video, a program of its own.
+    /// The cameras and pictures of btcall-video, a program of its own.
     public var video: BridgeVideo { BridgeVideo(connection: connection) }
 }
 
-/// Choice of the camera and of its picture, by btcall-video.
+/// Choice of the camera, and the pictures of calls with video, by btcall-video.
 ///
-/// btcall-video finds cameras, sets the chosen one, and says what was reached. It carries no picture: your application opens
-/// the camera (`path`). Every request fails with ``BridgeError/Code/notRunning`` without btcall-video.
+/// btcall-video finds cameras, sets the chosen one, and says what was reached. During a call with video it captures, shows both
+/// pictures (``setPreviewView(_:)``, ``setRemoteView(_:)``) and gives them to programs. It neither codes nor sends a picture:
+/// that is the application's. It finds no faces. Every request fails with ``BridgeError/Code/notRunning`` without btcall-video.
 public struct BridgeVideo: Sendable {
     let connection: BridgeConnection
 
@@ -117,9 +118,7 @@ public struct BridgeVideo: Sendable {
     }
 
     public func status() async throws(BridgeError) -> Status {
-        let reply = try await connection.requestVideo(
-            "org.freedesktop.DBus.Properties", "GetAll", [.string(BTCallName.Interface.video)])
-        let fields = try await connection.fields(reply.first, of: BTCallName.Interface.video)
+        let fields = try await properties()
         return try decoding { () throws(APIError) in
             typealias Name = BTCallName.Video
             var cameras: [Camera] = []
@@ -173,7 +172,8 @@ public struct BridgeVideo: Sendable {
             [.string(resolution), .uint32(UInt32(clamping: framesPerSecond))])
     }
 
-    /// Forgets what ``setCamera(_:)`` and ``setCapture(resolution:framesPerSecond:)`` have set: the configuration counts.
+    /// Forgets what ``setCamera(_:)``, ``setCapture(resolution:framesPerSecond:)`` and ``setBackground(_:)`` have set: the
+    /// configuration counts.
     public func reset() async throws(BridgeError) {
         try await connection.requestVideo(BTCallName.Interface.video, BTCallName.Video.reset)
     }

@@ -104,7 +104,9 @@ package struct ViewRequest: Hashable, Sendable {
     package var fields: [String: Value] {
         [String: Value](present: [
             "sink": .string(sink.rawValue), "device": .text(device), "rectangle": rectangle?.value,
-            "rotation": .uint32(UInt32(clamping: rotation)), "descriptor": descriptor.map { .unixDescriptor($0) },
+            // A negative one is refused, not changed.
+            "rotation": UInt32(exactly: rotation).map { .uint32($0) } ?? .int64(Int64(rotation)),
+            "descriptor": descriptor.map { .unixDescriptor($0) },
         ])
     }
 }
