@@ -4,19 +4,22 @@ import CommandKit
 import ControlLoop
 import JSONText
 
-/// `btcall video`: the cameras of btcall-video.
+/// `btcall video`: the cameras and pictures of btcall-video.
 struct VideoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "video", abstract: "Show and choose the camera of video calls.",
+        commandName: "video", abstract: "Choose the camera of video calls, and show and use their pictures.",
         discussion: """
-            It needs btcall-video, which finds cameras and sets the chosen one. The pictures are the application's.
+            It needs btcall-video, which finds cameras, sets the chosen one and hands out the pictures of calls. Coding             and network are the softphone's.
 
             Examples:
               btcall video cameras
               btcall video set back --resolution 640x480 --rate 25
               btcall video access
+              btcall video view remote kms
             """,
-        subcommands: [Cameras.self, Change.self, Access.self], defaultSubcommand: Cameras.self)
+        subcommands: [
+            Cameras.self, Change.self, Access.self, Picture.self, View.self, Background.self,
+        ], defaultSubcommand: Cameras.self)
 
     struct Cameras: BridgeCommand {
         static let configuration = CommandConfiguration(
@@ -134,7 +137,7 @@ extension BridgeVideo.Status {
     /// What is chosen, and what was reached.
     var line: String {
         guard let capture else { return problem ?? "camera \(camera) is not set" }
-        let rate = capture.frameRateText.map { "\($0) frames per second" } ?? "an unknown rate"
+        let rate = capture.framesPerSecond.map { "\($0.frameRateText) frames per second" } ?? "an unknown rate"
         return "\(camera): \(capture.width)x\(capture.height) \(capture.format), \(rate)"
             + " (requested: \(preferredCaptureResolution), \(preferredCaptureFrameRate))"
     }
@@ -165,12 +168,13 @@ extension BridgeVideo.Capture {
         ]
     }
 
-    /// With as many digits as it needs, at most three.
-    fileprivate var frameRateText: String? {
-        framesPerSecond.map { rate in
-            let text = "\(rate)"
-            return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
-        }
+}
+
+extension Double {
+    /// A rate with as many digits as it needs, at most three.
+    var frameRateText: String {
+        let text = "\(self)"
+        return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 }
 
