@@ -151,6 +151,25 @@ final class DoctorFixture {
         bus.btcall = .objects(objects)
     }
 
+    /// Starts btcall-video, with a camera, an output and all plugins; a test breaks something.
+    func startVideo(_ change: (inout [String: Value]) -> Void = { _ in }) throws {
+        for name in ["app", "pango", "video4linux2", "jpeg", "kms", "opencv"] {
+            try write("/usr/lib/x86_64-linux-gnu/gstreamer-1.0/libgst\(name).so", "")
+        }
+        try write("/dev/video-btcall", "")
+        var properties: [String: Value] = [
+            "Cameras": .array("a{sv}", [.vardict(["id": "usb-1-video-index0"])]), "Problem": "", "Background": "off",
+            "Views": .vardict([
+                "local": .vardict(ViewDescription(ViewRequest(.none)).fields),
+                "remote": .vardict(ViewDescription(ViewRequest(.kms), isRunning: true).fields),
+            ]),
+            "OutputDevice": .vardict(OutputDescription(path: "/dev/video-btcall", isRunning: true).fields),
+        ]
+        change(&properties)
+        bus.peers.append(.init(name: BTCallName.videoBus, process: 910))
+        bus.video = .objects([BTCallPath.video: [BTCallName.Interface.video: properties]])
+    }
+
     /// Removes btcalld.
     func stopDaemon() {
         bus.btcall = .absent

@@ -27,7 +27,7 @@ struct DoctorProvocation: Sendable, CustomStringConvertible {
 
     private static let accessDenied = BusError.accessDenied("rejected by the policy")
 
-    static let all = [adapter, controller, bluetoothd, daemon, container, system, sound, headset].flatMap { $0 }
+    static let all = [adapter, controller, bluetoothd, daemon, container, system, sound, headset, video].flatMap { $0 }
 
     private static let container: [DoctorProvocation] = [
         .init("container", .fault, "has a network namespace of its own") {

@@ -28,6 +28,20 @@ import Testing
         #expect(skipped == ["modem-manager: no controller is on a serial port"])
     }
 
+    @Test func `Of btcall-video without a fault the doctor says only what it does not do`() throws {
+        let fixture = try DoctorFixture()
+        try fixture.startVideo()
+        #expect(report(fixture).findings.map(\.check) == ["video-scope"])
+        // A remedy for each stage of a missing node.
+        try fixture.remove("/dev/video-btcall")
+        #expect(report(fixture, ["video-output"]).findings.first?.remedy.hasPrefix("install v4l2loopback-dkms") == true)
+        try fixture.write("/sys/module/v4l2loopback/version", "0.12.7\n")
+        #expect(report(fixture, ["video-output"]).findings.first?.remedy.hasPrefix("give the node its name") == true)
+        // A background that is off needs no plugin.
+        try fixture.remove("/usr/lib/x86_64-linux-gnu/gstreamer-1.0/libgstopencv.so")
+        #expect(report(fixture, ["video-plugins"]).findings.isEmpty)
+    }
+
     @Test(arguments: DoctorProvocation.all)
     func `Each fault is detected by its check`(provocation: DoctorProvocation) throws {
         let fixture = try DoctorFixture()

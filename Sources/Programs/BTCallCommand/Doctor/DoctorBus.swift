@@ -39,8 +39,10 @@ struct DoctorBus: Sendable {
     var bluez = Answer.absent
     /// Includes the properties of `Manager1` at `/org/btcall`.
     var btcall = Answer.absent
+    /// Properties of `Video1` at `/org/btcall/video`.
+    var video = Answer.absent
 
-    /// Queries the bus, bluetoothd and btcalld.
+    /// Queries the bus, bluetoothd, btcalld and btcall-video, and starts none of them.
     @ControlPlane
     static func read(_ address: BusAddress) async -> DoctorBus {
         var answers = DoctorBus(name: "\(address)")
@@ -56,6 +58,7 @@ struct DoctorBus: Sendable {
             }
             if names.contains("org.bluez") { answers.bluez = await objects(of: "org.bluez", at: "/", on: connection) }
             if names.contains(BTCallName.bus) { answers.btcall = await bridge(on: connection) }
+            if names.contains(BTCallName.videoBus) { answers.video = await video(on: connection) }
         } catch {
             answers.failure = error.description
         }
@@ -96,14 +99,33 @@ struct DoctorBus: Sendable {
         let answer = await objects(of: BTCallName.bus, at: path, on: connection)
         guard case .objects(var objects) = answer else { return answer }
         do throws(BusError) {
-            let properties = try await connection.call(
-                BTCallName.bus, path, "org.freedesktop.DBus.Properties", "GetAll",
-                [.string(BTCallName.Interface.manager)], timeout: answerTimeout)
-            objects[path, default: [:]][BTCallName.Interface.manager] = properties.first?.vardictValue ?? [:]
+            objects[path, default: [:]][BTCallName.Interface.manager] = try await allProperties(
+                BTCallName.Interface.manager, of: BTCallName.bus, at: path, on: connection)
             return .objects(objects)
         } catch {
             return .refused(error)
         }
+    }
+
+    @ControlPlane
+    private static func video(on connection: BusConnection) async -> Answer {
+        let interface = BTCallName.Interface.video
+        do throws(BusError) {
+            let properties = try await allProperties(
+                interface, of: BTCallName.videoBus, at: BTCallPath.video, on: connection)
+            return .objects([BTCallPath.video: [interface: properties]])
+        } catch {
+            return .refused(error)
+        }
+    }
+
+    @ControlPlane
+    private static func allProperties(
+        _ interface: String, of name: String, at path: String, on connection: BusConnection
+    ) async throws(BusError) -> [String: Value] {
+        let answer = try await connection.call(
+            name, path, "org.freedesktop.DBus.Properties", "GetAll", [.string(interface)], timeout: answerTimeout)
+        return answer.first?.vardictValue ?? [:]
     }
 }
 

@@ -68,7 +68,7 @@ struct DoctorCheck: Sendable {
     /// All checks, in the order in which a person would make them.
     static let all = [
         adapterChecks, controllerChecks, bluetoothdChecks, stackChecks, kernelChecks, daemonChecks, containerChecks,
-        systemChecks, soundChecks, headsetChecks, routingChecks,
+        systemChecks, soundChecks, headsetChecks, routingChecks, videoChecks,
     ].flatMap { $0 }
 }
 
