@@ -122,6 +122,17 @@ import VideoPlan
         #expect(refusal(text).hasPrefix(message), "\(refusal(text))")
     }
 
+    @Test(arguments: ["docs/applications/Video.md", "docs/configure/Cameras.md"])
+    func `the samples on the pages are understood`(page: String) throws {
+        let file = URL(filePath: #filePath).appending(path: "../../../../\(page)").standardized
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let samples = text.components(separatedBy: "```conf\n# /etc/btcall/video.conf\n").dropFirst().map {
+            $0.components(separatedBy: "```")[0]
+        }
+        #expect(!samples.isEmpty)
+        for sample in samples { #expect(try read(sample) != VideoSettings(), "\(sample)") }
+    }
+
     @Test func `the shipped configuration has every key with its default`() throws {
         let file = URL(filePath: #filePath).appending(path: "../../../../etc/video.conf").standardized
         let text = try String(contentsOf: file, encoding: .utf8)
