@@ -31,7 +31,8 @@ import Testing
 
     /// Foreign programs: their lines are only parsed.
     static let skippedPrograms: Set<String> = [
-        "coredumpctl", "curl", "date", "dbus-daemon", "ffmpeg", "gst-launch-1.0", "lldb", "ls", "modprobe", "openssl", "printf",
+        "coredumpctl", "curl", "date", "dbus-daemon", "ffmpeg", "gst-launch-1.0", "lldb", "ls", "modprobe", "openssl",
+        "printf",
         "sed",
         "sh",
         "sox",

@@ -78,7 +78,8 @@ extension VideoCommand {
         var device: String?
 
         @Option(
-            help: ArgumentHelp("Part of the display in pixels; by default all of it.", valueName: "x,y,widthxheight"),
+            help: ArgumentHelp(
+                "Part of the display, X,Y,WIDTHxHEIGHT in pixels; by default all of it.", valueName: "area"),
             transform: View.parse)
         var rectangle: BridgeVideo.Rectangle?
 
