@@ -121,7 +121,7 @@ extension DoctorSystem {
         let bad = "gstreamer1.0-plugins-bad"
         var plugins = [
             NeededPlugin(name: "app", package: "gstreamer1.0-plugins-base", use: "no picture is handed out"),
-            NeededPlugin(name: "pango", package: "gstreamer1.0-plugins-base", use: "the card has no text"),
+            NeededPlugin(name: "pango", package: "gstreamer1.0-x", use: "the card has no name"),
             NeededPlugin(name: "video4linux2", package: "gstreamer1.0-plugins-good", use: "no camera is captured"),
             NeededPlugin(name: "jpeg", package: "gstreamer1.0-plugins-good", use: "cameras with MJPG are not decoded"),
         ]
