@@ -1,4 +1,5 @@
 import BTCallAPI
+import VideoCapture
 import VideoPlan
 
 // Views and sides as the bus has them.
