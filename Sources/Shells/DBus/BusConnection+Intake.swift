@@ -198,7 +198,7 @@ extension BusConnection {
             throw .invalidArguments(
                 "\(interface).\(method.name): expected '\(method.inSignature)', got '\(message.signature)'")
         }
-        guard !message.hasDescriptors || method.inSignature.utf8.contains(UInt8(ascii: "h")) else {
+        guard !message.hasDescriptors || method.takesDescriptors else {
             throw .invalidArguments("\(interface).\(method.name) takes no descriptors")
         }
     }

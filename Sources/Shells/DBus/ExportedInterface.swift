@@ -14,20 +14,26 @@ package struct ExportedInterface: Sendable {
         package let outArguments: [Argument]
         /// Whether it only answers: a call without a reply then needs no work.
         package let isReading: Bool
+        /// Whether a call may have descriptors.
+        let takesDescriptors: Bool
         let handler: @ControlPlane (MethodCall) async throws(BusError) -> [Value]
 
         /// - Parameters:
         ///   - arguments: a call with others is refused (`InvalidArgs`) before the handler runs.
         ///   - results: what the handler returns; anything else is our fault and is answered as such.
         ///   - isReading: the method only answers; a call without a reply is then dropped.
+        ///   - takesDescriptors: an argument may contain descriptors although its signature has none, as `a{sv}`.
         ///   - handler: its error is the error reply. Calls start in the order of their arrival.
         package init(
             _ name: String, in arguments: [(name: String, signature: String)] = [],
             out results: [(name: String, signature: String)] = [], isReading: Bool = false,
+            takesDescriptors: Bool = false,
             _ handler: @escaping @ControlPlane (MethodCall) async throws(BusError) -> [Value]
         ) {
             self.name = name
             self.isReading = isReading
+            self.takesDescriptors =
+                takesDescriptors || arguments.contains { $0.signature.utf8.contains(UInt8(ascii: "h")) }
             inArguments = arguments.map { Argument(name: $0.name, signature: $0.signature) }
             outArguments = results.map { Argument(name: $0.name, signature: $0.signature) }
             self.handler = handler

@@ -11,6 +11,13 @@ private let name = "org.btcall.test.Counter"
 private let properties = "org.freedesktop.DBus.Properties"
 private let manager = "org.freedesktop.DBus.ObjectManager"
 
+@ControlPlane
+private final class ReceivedDescriptors {
+    private(set) var all: [PassedDescriptor] = []
+
+    func add(_ descriptor: PassedDescriptor?) { all += [descriptor].compactMap(\.self) }
+}
+
 /// Counts received calls.
 @ControlPlane
 private final class Counter {
@@ -229,6 +236,31 @@ struct IntakeTests {
             }
             #expect(error?.name == BusError.Name.invalidArguments)
             #expect(error?.message.contains("takes no descriptors") == true)
+        }
+    }
+
+    @Test func `a descriptor in a dictionary reaches a method that says so, and no other`() async throws {
+        try await with { server, address, _ in
+            let client = try BusConnection(address)
+            defer { client.close() }
+            let destination = try #require(server.uniqueName)
+            let received = ReceivedDescriptors()
+            func method(_ name: String, _ takesDescriptors: Bool) -> ExportedInterface.Method {
+                .init(name, in: [("options", "a{sv}")], takesDescriptors: takesDescriptors) { call in
+                    received.add(call.arguments[0]["out"]?.descriptorValue)
+                    return []
+                }
+            }
+            let dictionaries = "org.btcall.test.Dictionaries"
+            let interface = ExportedInterface(dictionaries, methods: [method("Taking", true), method("Other", false)])
+            server.export([interface], at: "/dictionaries")
+            let options = Value.vardict(["out": .unixDescriptor(try PassedDescriptor(duplicating: 1))])
+            _ = try await client.call(destination, "/dictionaries", dictionaries, "Taking", [options])
+            #expect(received.all.count == 1 && received.all.allSatisfy { fcntl($0.descriptor, F_GETFD) >= 0 })
+            let error = await #expect(throws: BusError.self) {
+                try await client.call(destination, "/dictionaries", dictionaries, "Other", [options])
+            }
+            #expect(error?.message.contains("takes no descriptors") == true && received.all.count == 1)
         }
     }
 
