@@ -53,7 +53,7 @@ package struct PictureDescription: Hashable, Sendable {
 
     package init(_ fields: Fields) throws(APIError) {
         let local = try fields.word("local", of: Local.self)
-        // A newer btcall-video may have another cause: the card is one all the same.
+        // A newer btcall-video may have another cause; the picture is a card nevertheless.
         let cause = try fields.optionalString("cause").flatMap { Cause(rawValue: $0) }
         self.init(
             local: local, cause: local == .card ? cause ?? .failed : nil,
