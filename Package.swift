@@ -174,6 +174,10 @@ let package = Package(
         .target(
             name: "Cameras", dependencies: ["BoardInput", "CVideo", "ControlLoop", "VideoCapture"],
             path: "Sources/Shells/Cameras", swiftSettings: common),
+        // Pictures in shared memory: dbus/org.btcall.Video1.md.
+        .target(
+            name: "FrameRings", dependencies: ["CBTCall", "ControlLoop"], path: "Sources/Shells/FrameRings",
+            swiftSettings: common),
         .target(
             name: "Cryptography", dependencies: ["CSodium", "ControlLoop", "WebTokens"],
             path: "Sources/Shells/Cryptography", swiftSettings: common),
@@ -448,6 +452,9 @@ let package = Package(
         .testTarget(
             name: "CamerasTests", dependencies: ["Cameras", "ControlLoop", "TestSupport", "VideoCapture"],
             path: "Tests/Shells/CamerasTests", swiftSettings: common),
+        .testTarget(
+            name: "FrameRingsTests", dependencies: ["CBTCall", "ControlLoop", "FrameRings", "TestSupport"],
+            path: "Tests/Shells/FrameRingsTests", swiftSettings: common),
         .testTarget(
             name: "CryptographyTests", dependencies: ["Cryptography", "WebTokens"],
             path: "Tests/Shells/CryptographyTests", resources: [.copy("Vectors")], swiftSettings: common),

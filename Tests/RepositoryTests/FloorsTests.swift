@@ -298,7 +298,7 @@ import Testing
         let daemon = try #require(targets["Sources/Programs/btcalld"])
         let reached = reach(of: daemon, in: targets)
         #expect(reached.contains("HeadsetControl"))
-        #expect(reached.isDisjoint(with: ["CVideo", "Cameras", "VideoCapture"]))
+        #expect(reached.isDisjoint(with: ["CVideo", "Cameras", "FrameRings", "VideoCapture"]))
     }
 
     @Test func `nothing of HTTP is in the daemon: btcall-web speaks it`() throws {

@@ -175,6 +175,52 @@ int btcall_sealed_memory(const char *name, size_t bytes)
     return -1;
 }
 
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+
+int btcall_memory_for_readers(const char *name, size_t bytes, void **start)
+{
+    const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    int reading = -1;
+    void *mapped = MAP_FAILED;
+    int descriptor = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (descriptor < 0)
+        return -1;
+    if (ftruncate(descriptor, (off_t)bytes) == 0)
+        mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    // The seal does not concern the mapping that exists. Before Linux 5.1 there is only the mode.
+    if (mapped != MAP_FAILED && fchmod(descriptor, S_IRUSR) == 0
+        && (fcntl(descriptor, F_ADD_SEALS, seals | F_SEAL_FUTURE_WRITE) == 0
+            || (errno == EINVAL && fcntl(descriptor, F_ADD_SEALS, seals) == 0))) {
+        char path[32];
+        snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+        reading = open(path, O_RDONLY | O_CLOEXEC);
+    }
+    int code = errno;
+    close(descriptor);
+    if (reading >= 0)
+        *start = mapped;
+    else if (mapped != MAP_FAILED)
+        munmap(mapped, bytes);
+    errno = code;
+    return reading;
+}
+
+int btcall_size_if_sealed(int descriptor, size_t *bytes)
+{
+    struct stat found;
+    int seals = fcntl(descriptor, F_GET_SEALS);
+    if (seals < 0 || !(seals & F_SEAL_SHRINK)) {
+        errno = EPERM;
+        return -1;
+    }
+    if (fstat(descriptor, &found) != 0)
+        return -1;
+    *bytes = (size_t)found.st_size;
+    return 0;
+}
+
 int btcall_open_standard_descriptors(void)
 {
     for (int number = 0; number < 3; number++) {

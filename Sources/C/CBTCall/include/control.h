@@ -94,6 +94,14 @@ int btcall_send_datagram(const char *path, const void *bytes, size_t length);
 // Creates shareable memory of `bytes` zero bytes with fixed size and seals (memfd_create). Close-on-exec.
 int btcall_sealed_memory(const char *name, size_t bytes);
 
+// Creates shareable memory of `bytes` zero bytes with fixed size for others to read. *start becomes the caller's own mapping,
+// to read and write. The returned descriptor can only be read, and nobody can map it to write, not even after opening it
+// again (F_SEAL_FUTURE_WRITE; before Linux 5.1 the owner's programs can). Close-on-exec. Needs /proc.
+int btcall_memory_for_readers(const char *name, size_t bytes, void **start);
+
+// The size of memory that nobody can shrink, so that an access to a mapping of it never fails. EPERM for anything else.
+int btcall_size_if_sealed(int descriptor, size_t *bytes);
+
 // Creates a non-blocking unix socket that listens at `path` for whole messages; replaces a socket there if no program
 // listens on it. Mode and `group` (unless -1) are set before anybody can connect, and not by the path, which something else
 // could have replaced meanwhile. *grouped is 0 if the group was set, otherwise an error number.

@@ -120,9 +120,9 @@ void btcall_prefault_code(void);
 /// A new non-blocking eventfd, or -errno.
 int btcall_realtime_eventfd(void);
 
-/// A pair of sockets that wakes a client of the ALSA PCM: [0] for `btcall_pcm_signal`, [1] for the client. Each has its own
-/// flags; an eventfd would be one file with one set of flags, which a client could change under the thread. The client
-/// cannot send to [0]. Returns 0 or -errno.
+/// A pair of sockets that wakes the reader of a ring, such as a client of the ALSA PCM: [0] for the writer, [1] for the
+/// reader. Each has its own flags; an eventfd would be one file with one set of flags, which a client could change under the
+/// thread. The reader cannot send to [0]. Returns 0 or -errno.
 int btcall_pcm_wake_pair(int *_Nonnull descriptors);
 
 /// Descriptors to poll for a PCM; declared here so that one file needs only this header.
