@@ -185,7 +185,8 @@ let package = Package(
             name: "BTCallAPI", dependencies: ["BluetoothTypes", "DBus", "Spelling"], path: "Sources/Client/BTCallAPI",
             swiftSettings: common),
         .target(
-            name: "BTCall", dependencies: ["BTCallAPI", "BluetoothTypes", "ControlLoop", "DBus", "JSONText"],
+            name: "BTCall",
+            dependencies: ["BTCallAPI", "BluetoothTypes", "ControlLoop", "DBus", "FrameRings", "JSONText"],
             path: "Sources/Client/BTCall", swiftSettings: common),
         // The library's values as JSON: for the command line and for web pages.
         .target(

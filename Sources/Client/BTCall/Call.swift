@@ -7,7 +7,7 @@ public struct Call: Hashable, Sendable, Identifiable {
         let path: String
         public let description: String
 
-        init(path: String) {
+        package init(path: String) {
             self.path = path
             description = BTCallPath.callID(at: path) ?? path
         }
