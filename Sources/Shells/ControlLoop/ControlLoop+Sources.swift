@@ -98,6 +98,8 @@ extension ControlLoop {
         let interest = entry.interest
         if interest.contains(.readable) { wanted |= EPOLLIN.rawValue }
         if interest.contains(.writable) { wanted |= EPOLLOUT.rawValue }
+        // The kernel always reports it; the bit distinguishes this interest from none.
+        if interest.contains(.hangup) { wanted |= EPOLLHUP.rawValue }
         if wanted == 0 {
             // The descriptor may have left the set when its owner closed it.
             if entry.registered != 0 { _ = btcall_epoll_control(epoll, EPOLL_CTL_DEL, descriptor, 0, 0) }

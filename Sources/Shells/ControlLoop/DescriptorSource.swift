@@ -8,6 +8,8 @@ package struct Interest: OptionSet, Hashable, Sendable {
 
     package static let readable = Interest(rawValue: 1)
     package static let writable = Interest(rawValue: 2)
+    /// The other end closes, or the descriptor fails, and nothing else; a source with another interest learns of it, too.
+    package static let hangup = Interest(rawValue: 4)
 }
 
 /// Present state of a descriptor. Hang-up and error go to every source that has any interest.

@@ -137,6 +137,21 @@ struct ControlLoopTests {
         source.cancel()
     }
 
+    @Test func `a source for the hang-up alone is called when the other end closes, and not for data`() async throws {
+        let (left, right) = try socketPair()
+        defer { close(left) }
+        let mailbox = Mailbox<Readiness>()
+        let source = try loop.add(left, .hangup) { mailbox.put($0) }
+        #expect(write(right, "x", 1) == 1)
+        let turns = Mailbox<Int>()
+        loop.perform { loop.perform { loop.perform { turns.put(3) } } }
+        _ = await turns.take()
+        #expect(mailbox.elements.isEmpty)
+        close(right)
+        #expect(await mailbox.take().first == .hangup)
+        source.cancel()
+    }
+
     @Test func `a source that another source's handler cancels is not called any more`() async throws {
         let (left, right) = try socketPair()
         defer { closeAll(left, right) }
