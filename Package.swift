@@ -319,8 +319,8 @@ let package = Package(
         .executableTarget(
             name: "btcall-video",
             dependencies: [
-                "BTCall", "BTCallAPI", "BoardInput", "Cameras", "ControlLoop", "DBus", "ProgramSettings",
-                "VideoCapture", "VideoPlan", logging,
+                "BTCall", "BTCallAPI", "BluetoothTypes", "BoardInput", "Cameras", "ControlLoop", "DBus", "FrameRings",
+                "ProgramSettings", "VideoCapture", "VideoPlan", logging,
             ], path: "Sources/Programs/btcall-video", swiftSettings: common, linkerSettings: small),
         .executableTarget(
             name: "IntercomExample", dependencies: ["BTCall"], path: "Sources/Programs/IntercomExample",
@@ -530,12 +530,16 @@ let package = Package(
                 "BTCall", "BTCallAPI", "BluetoothTypes", "CommandTestSupport", "ControlLoop", "Cryptography", "DBus",
                 "JSONText", "ProgramSettings", "TestSupport", "WebTokens", "btcall-web", logging, nio("NIOHTTP1"),
             ], path: "Tests/Programs/BTCallWebTests", swiftSettings: common),
+        .executableTarget(
+            name: "TapClient", dependencies: ["BTCall"], path: "Tests/Programs/BTCallVideoTests/TapClient",
+            swiftSettings: common),
         .testTarget(
             name: "BTCallVideoTests",
             dependencies: [
-                "BTCall", "BTCallAPI", "Cameras", "CommandTestSupport", "ControlLoop", "DBus", "ProgramSettings",
-                "TestSupport", "VideoCapture", "VideoPlan", "btcall-video", logging,
-            ], path: "Tests/Programs/BTCallVideoTests", swiftSettings: common),
+                "BTCall", "BTCallAPI", "BluetoothTypes", "CBTCall", "Cameras", "CommandTestSupport", "ControlLoop",
+                "DBus", "FrameRings", "ProgramSettings", "TapClient", "TestSupport", "VideoCapture", "VideoPlan",
+                "btcall-video", logging,
+            ], path: "Tests/Programs/BTCallVideoTests", exclude: ["TapClient"], swiftSettings: common),
         .testTarget(
             name: "BTCallBenchTests", dependencies: ["AudioDSP", "BTCallBench", "BTCallSimulator", "CallExchange"],
             path: "Tests/Programs/BTCallBenchTests", swiftSettings: common),
