@@ -73,5 +73,5 @@ run_in_root() {
 }
 
 # Test targets that do not depend on time, and as a filter of `swift test`.
-pure_test_targets="JSONTextTests BluetoothTypesTests TelephonyTests HandsFreeTests RoutingTests HeadsetPolicyTests BaresipControlTests VideoCaptureTests RealTimeStorageTests AudioDSPTests"
+pure_test_targets="JSONTextTests BluetoothTypesTests TelephonyTests HandsFreeTests RoutingTests HeadsetPolicyTests BaresipControlTests VideoCaptureTests VideoPlanTests RealTimeStorageTests AudioDSPTests"
 pure_tests="^(${pure_test_targets// /|})\."

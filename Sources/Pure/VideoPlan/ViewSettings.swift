@@ -41,6 +41,12 @@ package struct PictureRectangle: Hashable, Sendable, CustomStringConvertible {
     package let y: Int
     package let size: FrameSize
 
+    init(x: Int, y: Int, size: FrameSize) {
+        self.x = x
+        self.y = y
+        self.size = size
+    }
+
     /// - Returns: nil for a number out of range.
     package init?(x: Int, y: Int, width: Int, height: Int) {
         let range = -FrameSize.limit...FrameSize.limit
@@ -116,13 +122,14 @@ package struct ViewSettings: Hashable, Sendable {
             }
         guard !isAccepted else { return nil }
         return
-            switch sink {
-            case .none, .descriptor: "sink \(sink.rawValue) has no device"
-            case .kms: "device is not accepted; accepted for kms: a card such as /dev/dri/card0"
-            case .fbdev: "device is not accepted; accepted for fbdev: a framebuffer such as /dev/fb0"
-            case .device: "device is not accepted; accepted: a V4L2 output node such as /dev/video-btcall"
-            case .wayland: "device is not accepted; accepted for wayland: a display such as wayland-0, or its path"
-            }
+            switch sink
+        {
+        case .none, .descriptor: "sink \(sink.rawValue) has no device"
+        case .kms: "device is not accepted; accepted for kms: a card such as /dev/dri/card0"
+        case .fbdev: "device is not accepted; accepted for fbdev: a framebuffer such as /dev/fb0"
+        case .device: "device is not accepted; accepted: a V4L2 output node such as /dev/video-btcall"
+        case .wayland: "device is not accepted; accepted for wayland: a display such as wayland-0, or its path"
+        }
     }
 
     /// Whether a text can be the path of a node in a directory: at most 255 bytes, without `..` and control characters.
