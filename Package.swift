@@ -96,6 +96,10 @@ let package = Package(
         .target(name: "CBTCall", path: "Sources/C/CBTCall"),
         // Of btcall-video only.
         .target(name: "CVideo", path: "Sources/C/CVideo"),
+        .systemLibrary(
+            name: "CGStreamer", path: "Sources/C/CGStreamer", pkgConfig: "gstreamer-app-1.0 gstreamer-video-1.0",
+            providers: [.apt(["libgstreamer1.0-dev", "libgstreamer-plugins-base1.0-dev"])]),
+        .target(name: "CPictures", dependencies: ["CGStreamer"], path: "Sources/C/CPictures"),
         // Empty without the trait. The folder webrtc-1 stands for the library's own folder of headers, which only an unsafe flag
         // could name.
         .target(
@@ -178,6 +182,13 @@ let package = Package(
         .target(
             name: "FrameRings", dependencies: ["CBTCall", "ControlLoop"], path: "Sources/Shells/FrameRings",
             swiftSettings: common),
+        // Pipelines of GStreamer, of btcall-video only: docs/inside/Video.md.
+        .target(
+            name: "Pictures",
+            dependencies: [
+                "BluetoothTypes", "BoardInput", "CBTCall", "CPictures", "ControlLoop", "FrameRings", "VideoCapture",
+                "VideoPlan",
+            ], path: "Sources/Shells/Pictures", swiftSettings: common),
         .target(
             name: "Cryptography", dependencies: ["CSodium", "ControlLoop", "WebTokens"],
             path: "Sources/Shells/Cryptography", swiftSettings: common),
@@ -320,7 +331,7 @@ let package = Package(
             name: "btcall-video",
             dependencies: [
                 "BTCall", "BTCallAPI", "BluetoothTypes", "BoardInput", "Cameras", "ControlLoop", "DBus", "FrameRings",
-                "ProgramSettings", "VideoCapture", "VideoPlan", logging,
+                "Pictures", "ProgramSettings", "VideoCapture", "VideoPlan", logging,
             ], path: "Sources/Programs/btcall-video", swiftSettings: common, linkerSettings: small),
         .executableTarget(
             name: "IntercomExample", dependencies: ["BTCall"], path: "Sources/Programs/IntercomExample",
@@ -345,6 +356,9 @@ let package = Package(
         .testTarget(
             name: "VideoCaptureTests", dependencies: ["TestSupport", "VideoCapture"],
             path: "Tests/Pure/VideoCaptureTests", swiftSettings: common),
+        .testTarget(
+            name: "VideoPlanTests", dependencies: ["TestSupport", "VideoCapture", "VideoPlan"],
+            path: "Tests/Pure/VideoPlanTests", swiftSettings: common),
         .testTarget(
             name: "SCORoutingTests", dependencies: ["CSCORouting"], path: "Tests/C/SCORoutingTests",
             swiftSettings: common),
@@ -457,6 +471,10 @@ let package = Package(
             name: "FrameRingsTests", dependencies: ["CBTCall", "ControlLoop", "FrameRings", "TestSupport"],
             path: "Tests/Shells/FrameRingsTests", swiftSettings: common),
         .testTarget(
+            name: "PicturesTests",
+            dependencies: ["ControlLoop", "FrameRings", "Pictures", "TestSupport", "VideoCapture", "VideoPlan"],
+            path: "Tests/Shells/PicturesTests", swiftSettings: common),
+        .testTarget(
             name: "CryptographyTests", dependencies: ["Cryptography", "WebTokens"],
             path: "Tests/Shells/CryptographyTests", resources: [.copy("Vectors")], swiftSettings: common),
         .testTarget(
@@ -537,8 +555,8 @@ let package = Package(
             name: "BTCallVideoTests",
             dependencies: [
                 "BTCall", "BTCallAPI", "BluetoothTypes", "CBTCall", "Cameras", "CommandTestSupport", "ControlLoop",
-                "DBus", "FrameRings", "ProgramSettings", "TapClient", "TestSupport", "VideoCapture", "VideoPlan",
-                "btcall-video", logging,
+                "DBus", "FrameRings", "Pictures", "ProgramSettings", "TapClient", "TestSupport", "VideoCapture",
+                "VideoPlan", "btcall-video", logging,
             ], path: "Tests/Programs/BTCallVideoTests", exclude: ["TapClient"], swiftSettings: common),
         .testTarget(
             name: "BTCallBenchTests", dependencies: ["AudioDSP", "BTCallBench", "BTCallSimulator", "CallExchange"],

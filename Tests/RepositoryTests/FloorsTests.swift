@@ -298,7 +298,18 @@ import Testing
         let daemon = try #require(targets["Sources/Programs/btcalld"])
         let reached = reach(of: daemon, in: targets)
         #expect(reached.contains("HeadsetControl"))
-        #expect(reached.isDisjoint(with: ["CVideo", "Cameras", "FrameRings", "VideoCapture"]))
+        let video: Set = [
+            "CGStreamer", "CPictures", "CVideo", "Cameras", "FrameRings", "Pictures", "VideoCapture", "VideoPlan",
+        ]
+        #expect(reached.isDisjoint(with: video))
+    }
+
+    @Test func `GStreamer is in btcall-video only`() throws {
+        let targets = try targets()
+        for (path, target) in targets where path.hasPrefix("Sources/Programs/") {
+            let hasGStreamer = reach(of: target, in: targets).contains("CGStreamer")
+            #expect(hasGStreamer == (target.name == "btcall-video"), "\(target.name)")
+        }
     }
 
     @Test func `nothing of HTTP is in the daemon: btcall-web speaks it`() throws {
