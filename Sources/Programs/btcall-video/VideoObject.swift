@@ -12,40 +12,55 @@ final class VideoObject {
     private typealias Name = BTCallName.Video
     private let bus: BusConnection
     private let service: VideoService
+    private let pictures: PictureMembers
+    private let taps: TapTable
     private let microphone: MicrophoneCheck
 
-    init(bus: BusConnection, service: VideoService, microphone: @escaping MicrophoneCheck) {
+    init(
+        bus: BusConnection, service: VideoService, pictures: PictureService, taps: TapTable,
+        microphone: @escaping MicrophoneCheck
+    ) {
         self.bus = bus
         self.service = service
+        self.pictures = PictureMembers(pictures, service)
+        self.taps = taps
         self.microphone = microphone
         bus.export([interface], at: BTCallPath.video)
         service.changes.subscribe(self) { object, change in object.show(change) }
+        pictures.changes.subscribe(self) { $0.changed(PictureMembers.properties(of: $1)) }
+        taps.changes.subscribe(self) { $0.changed([Name.taps]) }
     }
 
     private var interface: ExportedInterface {
         ExportedInterface(
-            BTCallName.Interface.video,
-            methods: [
-                .init(Name.setCamera, in: [("camera", "s")], performing(setCamera)),
-                .init(
-                    Name.setCapture, in: [("resolution", "s"), ("framesPerSecond", "u")], performing(setCapture)),
-                .init(Name.reset, performing { [service] _ throws(APIError) in try service.reset() }),
-                .init(
-                    Name.requestAccess, in: [("microphone", "b"), ("camera", "b")], out: [("access", "a{sv}")],
-                    isReading: true, requestAccess),
-            ],
+            BTCallName.Interface.video, methods: methods + pictures.methods + taps.methods,
             signals: [.init(Name.cameraSettingsChanged, [("settings", "a{sv}")])],
-            properties: [
-                .init(Name.cameras, "aa{sv}", get: camerasValue),
-                .init(Name.camera, "s", get: { [service] in .string(service.camera) }),
-                .init(Name.cameraSettings, "a{sv}", get: settingsValue),
-                .init(Name.resolution, "s", get: { [service] in .string("\(service.request.resolution)") }),
-                .init(
-                    Name.frameRate, "u",
-                    get: { [service] in .uint32(UInt32(clamping: service.request.framesPerSecond)) }),
-                .init(Name.problem, "s", get: { [service] in .string(service.problem ?? "") }),
-                .init(Name.background, "s", get: { [service] in .string("\(service.background)") }),
-            ])
+            properties: properties + pictures.properties + [taps.property])
+    }
+
+    private var methods: [ExportedInterface.Method] {
+        [
+            .init(Name.setCamera, in: [("camera", "s")], performing(setCamera)),
+            .init(Name.setCapture, in: [("resolution", "s"), ("framesPerSecond", "u")], performing(setCapture)),
+            .init(Name.reset, performing { [service] _ throws(APIError) in try service.reset() }),
+            .init(
+                Name.requestAccess, in: [("microphone", "b"), ("camera", "b")], out: [("access", "a{sv}")],
+                isReading: true, requestAccess),
+        ]
+    }
+
+    private var properties: [ExportedInterface.Property] {
+        [
+            .init(Name.cameras, "aa{sv}", get: camerasValue),
+            .init(Name.camera, "s", get: { [service] in .string(service.camera) }),
+            .init(Name.cameraSettings, "a{sv}", get: settingsValue),
+            .init(Name.resolution, "s", get: { [service] in .string("\(service.request.resolution)") }),
+            .init(
+                Name.frameRate, "u",
+                get: { [service] in .uint32(UInt32(clamping: service.request.framesPerSecond)) }),
+            .init(Name.problem, "s", get: { [service] in .string(service.problem ?? "") }),
+            .init(Name.background, "s", get: { [service] in .string("\(service.background)") }),
+        ]
     }
 
     /// A method without results, whose refusal is the bus error of the same name.
@@ -92,6 +107,7 @@ final class VideoObject {
         case .cameras: changed([Name.cameras])
         case .choice: changed([Name.camera, Name.resolution, Name.frameRate])
         case .background: changed([Name.background])
+        case .device: break
         case .capture:
             changed([Name.cameraSettings, Name.problem])
             bus.emit(

@@ -9,26 +9,43 @@ import VideoPlan
 /// The present cameras, the choice among them, and what the chosen one was set to.
 ///
 /// A camera is opened when it is chosen, when it appears, when another picture is requested, and for a request of access; it is
-/// closed at once.
+/// closed at once. One whose picture is being captured is closed by its holder before it is set.
 @ControlPlane
 final class VideoService {
+    /// Who captures with cameras.
+    @ControlPlane
+    protocol Holder: AnyObject {
+        func holds(_ camera: Camera) -> Bool
+        /// Returns once no camera is open.
+        func release() async
+    }
+
     enum Change {
         case cameras, choice, capture, background
+        /// The chosen camera was set again, or tried again, with the same result.
+        case device
     }
 
     let changes = Signal<Change>()
     private(set) var cameras: [Camera] = []
     /// What the chosen camera was set to; nil while it is not.
     private(set) var capture: CaptureDescription?
+    /// The same by the driver's own answer.
+    private(set) var reached: CaptureSettings?
     /// Why it is not set, for people.
     private(set) var problem: String?
+    /// Why it is not set, if it is present.
+    private(set) var failure: CameraError?
+    weak var holder: (any Holder)?
     private var choice: VideoChoice
     private let settings: VideoSettings
     private let system: any CameraSystem
     private let file: ChoiceFile
     private let logger: Logger
-    /// The last camera that was set, or tried.
+    /// The last camera that was set, or tried, and what was requested of it.
     private var tried: Camera?
+    private var triedRequest: CaptureRequest?
+    private var isReleasing = false
 
     init(_ settings: VideoSettings, system: any CameraSystem, logger: Logger) {
         self.settings = settings
@@ -67,7 +84,8 @@ final class VideoService {
         }
     }
 
-    private var chosen: Camera? { settings.names.camera(camera, among: cameras) }
+    /// The chosen camera, if it is present.
+    var chosen: Camera? { settings.names.camera(camera, among: cameras) }
 
     // MARK: Requests
 
@@ -112,6 +130,8 @@ final class VideoService {
     func access() -> AccessDescription.Verdict {
         guard settings.isAllowed else { return .denied(.policy, reason: Self.denial) }
         guard let camera = chosen else { return .denied(.noDevice, reason: absence) }
+        // Its own picture is no other program's use.
+        if holder?.holds(camera) == true { return .allowed }
         do throws(CameraError) {
             try CameraSetup(system).check(camera)
             return .allowed
@@ -148,7 +168,7 @@ final class VideoService {
 
     // MARK: The camera
 
-    /// Looks which cameras exist now.
+    /// Looks which cameras exist now, and sets the chosen one if it is not set.
     private func look() {
         // These nodes carry pictures, and are no cameras. A link may have come since the last look.
         let carriers = Set(settings.pictureNodes.map { Directory.resolve($0) ?? $0 })
@@ -159,32 +179,65 @@ final class VideoService {
         if chosen != tried || capture == nil { setChosen() }
     }
 
-    private func setChosen() {
-        tried = chosen
-        guard settings.isAllowed else { return report(problem: Self.denial) }
-        guard let camera = tried else { return report(problem: absence) }
+    /// The chosen camera gives no pictures, or is not set: checks that it is present and free.
+    func lookAgain() {
+        look()
+        guard let camera = chosen, camera == tried, reached != nil else { return }
         do throws(CameraError) {
-            let reached = try CameraSetup(system).set(camera, to: request)
-            report(
-                CaptureDescription(
-                    camera: self.camera, id: camera.id, width: reached.size.width, height: reached.size.height,
-                    framesPerSecond: reached.rate.map { Double($0.thousandths) / 1000 },
-                    format: "\(reached.format)"), reached)
+            try CameraSetup(system).check(camera)
         } catch {
-            report(problem: "camera \(self.camera): \(error)")
+            report(problem: "camera \(self.camera): \(error)", error)
         }
     }
 
-    private func report(_ capture: CaptureDescription, _ reached: CaptureSettings) {
-        guard capture != self.capture else { return }
+    private func setChosen() {
+        if let camera = chosen, settings.isAllowed, let holder, holder.holds(camera) {
+            guard camera != tried || request != triedRequest else {
+                // The word for it may be another one.
+                if let reached { report(camera, reached) }
+                return
+            }
+            return release(by: holder)
+        }
+        tried = chosen
+        triedRequest = request
+        guard settings.isAllowed else { return report(problem: Self.denial) }
+        guard let camera = tried else { return report(problem: absence) }
+        do throws(CameraError) {
+            report(camera, try CameraSetup(system).set(camera, to: request))
+        } catch {
+            report(problem: "camera \(self.camera): \(error)", error)
+        }
+    }
+
+    /// A driver changes nothing while it captures.
+    private func release(by holder: any Holder) {
+        guard !isReleasing else { return }
+        isReleasing = true
+        Task { @ControlPlane [self] in
+            await holder.release()
+            isReleasing = false
+            setChosen()
+        }
+    }
+
+    private func report(_ camera: Camera, _ reached: CaptureSettings) {
+        let capture = CaptureDescription(
+            camera: self.camera, id: camera.id, width: reached.size.width, height: reached.size.height,
+            framesPerSecond: reached.rate.map { Double($0.thousandths) / 1000 }, format: "\(reached.format)")
+        self.reached = reached
+        failure = nil
+        guard capture != self.capture else { return changes.send(.device) }
         (self.capture, problem) = (capture, nil)
         let rate = reached.rate.map { "\($0) frames per second" } ?? "a rate that its driver does not say"
         logger.notice("camera \(capture.camera) (\(capture.id)): \(reached.size) \(reached.format), \(rate)")
         changes.send(.capture)
     }
 
-    private func report(problem: String) {
-        guard problem != self.problem else { return }
+    private func report(problem: String, _ failure: CameraError? = nil) {
+        reached = nil
+        self.failure = failure
+        guard problem != self.problem else { return changes.send(.device) }
         (capture, self.problem) = (nil, problem)
         logger.notice("\(problem)")
         changes.send(.capture)

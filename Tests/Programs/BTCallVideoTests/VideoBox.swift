@@ -19,6 +19,8 @@ final class VideoBox {
     private(set) var running: RunningVideo?
     private let directory = FileManager.default.temporaryDirectory.appending(path: "btcall-video-\(UUID().uuidString)")
     var settings = VideoSettings()
+    /// What takes the place of devices.
+    var parts = PictureService.Parts()
 
     static let door = Camera(id: "usb-1-video-index0", path: "/dev/video0", name: "Door")
     static let hall = Camera(id: "usb-2-video-index0", path: "/dev/video2", name: "Hall")
@@ -39,8 +41,7 @@ final class VideoBox {
         await running?.stop()
         running = nil
         running = try await RunningVideo(
-            settings, system: cameras, bus: .address(bus.address),
-            logger: Logger(label: "test"))
+            settings, system: cameras, bus: .address(bus.address), parts: parts, logger: Logger(label: "test"))
         return bridge.video
     }
 

@@ -50,6 +50,8 @@ package final class FakeDaemon {
     /// Samples from the far end.
     package internal(set) var heard: [Int16] = []
     package private(set) var requests: [String] = []
+    /// What programs reported about cameras.
+    package private(set) var cameraUses: [Bool] = []
     package private(set) var calls: [CallDescription] = []
     package private(set) var provider: (sender: String, path: String, options: ProviderOptions)?
     var audio: (descriptor: Int32, source: DescriptorSource, call: String)?
@@ -95,6 +97,9 @@ package final class FakeDaemon {
                 method("Deactivate") { daemon, _ in daemon.manager.state = .inactive },
                 method("Logout", in: [("options", "a{sv}")]) { daemon, _ in daemon.manager.state = .inactive },
                 method("ForgetCodecs", in: [("address", "s")]) { _, _ in },
+                method("ReportCameraUse", in: [("inUse", "b")]) { daemon, call in
+                    daemon.cameraUses.append(call.arguments[0].boolValue == true)
+                },
                 .init("Metrics", out: [("text", "s")]) { [unowned self] _ in [.string(metrics)] },
                 .init("ListQuirks", out: [("quirks", "a{sv}")]) { [unowned self] _ in [.vardict(quirks.fields)] },
                 .init("ExplainQuirks", in: [("address", "s")], out: [("explanation", "a{sv}")]) {
@@ -313,7 +318,7 @@ package final class FakeDaemon {
         let types = [
             "Id": "s", "State": "s", "Direction": "s", "Number": "s", "Name": "s", "Provider": "s", "Index": "y",
             "StartedAt": "t", "SSRCs": "au", "Link": "a{sv}", "Quality": "i", "QualityParts": "a{sv}",
-            "QualityTotal": "a{sv}",
+            "QualityTotal": "a{sv}", "HasVideo": "b", "Video": "s", "LocalVideoEnabled": "b",
         ]
         let callInterface = ExportedInterface(
             BTCallName.Interface.call,
@@ -367,6 +372,15 @@ package final class FakeDaemon {
             [.string(state.rawValue), .string(reason)])
         if state == .active { Task { @ControlPlane in await beginAudio(path) } }
         if state == .held { endAudio() }
+    }
+
+    /// Changes properties of a call and signals those that differ.
+    package func revise(_ path: String, _ change: (inout CallDescription) -> Void) {
+        guard let index = calls.firstIndex(where: { BTCallPath.call($0.id) == path }) else { return }
+        let before = calls[index].properties
+        change(&calls[index])
+        let changed = calls[index].properties.filter { before[$0.key] != $0.value }.keys.sorted()
+        bus.propertiesChanged(path: path, interface: BTCallName.Interface.call, changed)
     }
 
     package func end(_ path: String, reason: String) {
