@@ -573,7 +573,7 @@ let package = Package(
             dependencies: [
                 "BTCallCommand", "BTCall", "BTCallAPI", "BTCallDaemon", "BTCallJSON", "BTCallLab", "BTCallSimulator",
                 "BluetoothSockets", "BluetoothTypes", "Cameras", "CallExchange", "CommandKit", "CommandTestSupport",
-                "Configuration", "ControlLoop", "Cryptography", "DBus", "JSONText", "Routing", "Spelling",
+                "Configuration", "ControlLoop", "Cryptography", "DBus", "FrameRings", "JSONText", "Routing", "Spelling",
                 "TestSupport", "VideoCapture", "WebTokens", "btcall-video", argumentParser, logging,
             ], path: "Tests/Programs/BTCallCommandTests", swiftSettings: common),
         .testTarget(

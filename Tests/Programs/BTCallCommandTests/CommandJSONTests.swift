@@ -138,7 +138,7 @@ import Testing
 
     @Test func `Every verb with --json is on the page`() {
         let others: Set = [
-            "daemon incident", "monitor", "call report", "provider", "interrupt", "session activate",
+            "daemon incident", "monitor", "call report", "provider", "interrupt", "session activate", "video watch",
         ]
         for other in others { #expect(page.text.contains("`\(other)`"), "\(other)") }
         let verbs = HelpTests.verbs.filter {

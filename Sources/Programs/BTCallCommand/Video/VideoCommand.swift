@@ -18,7 +18,7 @@ struct VideoCommand: ParsableCommand {
               btcall video view remote kms
             """,
         subcommands: [
-            Cameras.self, Change.self, Access.self, Picture.self, View.self, Background.self,
+            Cameras.self, Change.self, Access.self, Picture.self, View.self, Watch.self, Background.self,
         ], defaultSubcommand: Cameras.self)
 
     struct Cameras: BridgeCommand {
