@@ -56,8 +56,8 @@ extension BaresipProvider {
             let number = peer.number ?? ""
             let call =
                 switch direction {
-                case .incoming: try await registration.reportIncoming(number: number, name: peer.name)
-                case .outgoing: try await registration.reportOutgoing(number: number, name: peer.name)
+                case .incoming: try await registration.reportIncoming(number: number, name: peer.name, media: media)
+                case .outgoing: try await registration.reportOutgoing(number: number, name: peer.name, media: media)
                 }
             if generation == began { calls[call] = key }
         case .changed(let key, let state):
@@ -76,7 +76,7 @@ extension BaresipProvider {
 
     private func register() async throws(BridgeError) {
         let began = generation
-        let made = try await bridge.register(self, as: Self.offer)
+        let made = try await bridge.register(self, as: offer)
         guard generation == began else {
             // baresip or btcalld has gone meanwhile; without btcalld there is nothing to end.
             try? await made.unregister()

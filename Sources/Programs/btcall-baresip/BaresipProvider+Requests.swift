@@ -1,10 +1,40 @@
 import BTCall
 import BaresipControl
+import BluetoothTypes
 import ControlLoop
+import Logging
 import Telephony
 
 // Requests from headsets and clients for baresip's calls.
 extension BaresipProvider {
+    func performStart(_ call: BridgeCall.ID, number: String, media: CallMedia) async throws(ProviderRefusal) {
+        try await performStart(call, number: number)
+        guard media.video != self.media.video else { return }
+        // baresip has video in each call, whatever was dialled.
+        Task { @ControlPlane in await reportVideo(of: call) }
+    }
+
+    private func reportVideo(of call: BridgeCall.ID) async {
+        do throws(BridgeError) {
+            try await registration?.update(call, hasVideo: media.video != .off)
+            try await registration?.requestMediaChange(of: call, video: media.video)
+        } catch {
+            logger.notice("the video of a dialled call is not reported: \(error.message)")
+        }
+    }
+
+    /// btcall-video switches the camera, and btcalld the audio; baresip shows what it receives.
+    func performMediaChange(
+        _ call: BridgeCall.ID, _ media: CallMedia, isCameraOn: Bool
+    ) async throws(ProviderRefusal) {
+        guard settings.video != .off else {
+            throw .notSupported("baresip's calls are reported without video: see video in /etc/btcall/baresip.conf")
+        }
+        guard media.video.receives == self.media.video.receives else {
+            throw .notSupported("baresip receives what the far end sends: only the direction to the far end can change")
+        }
+    }
+
     func performStart(_ call: BridgeCall.ID, number: String) async throws(ProviderRefusal) {
         let failure = await perform { id in
             let (key, actions) = follower.dial(number, id: id, at: ControlLoop.now)
@@ -58,4 +88,8 @@ extension BaresipProvider {
         case .timedOut(let what), .refused(let what), .invalid(let what): .failed(what)
         }
     }
+}
+
+extension CallMedia.Direction {
+    fileprivate var receives: Bool { self == .sendReceive || self == .receiveOnly }
 }

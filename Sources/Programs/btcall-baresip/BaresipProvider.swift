@@ -22,12 +22,15 @@ final class BaresipProvider: BTCall.CallProvider {
         case vanished
     }
 
-    static let offer: CallProviderDescription = {
+    var offer: CallProviderDescription {
         var description = CallProviderDescription(name: "baresip", capabilities: [.hold, .dtmf, .mute, .dial])
+        if settings.video != .off { description.capabilities.insert(.video) }
         description.audio = .pcm
         description.schemes = ["sip", "sips", "tel"]
         return description
-    }()
+    }
+    /// Media of each call of baresip.
+    var media: CallMedia { CallMedia(video: CallMedia.Direction(rawValue: settings.video.rawValue) ?? .off) }
 
     let bridge: CallBridge
     let logger: Logger

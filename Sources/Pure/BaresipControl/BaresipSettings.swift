@@ -1,15 +1,17 @@
+package import BluetoothTypes
 package import ProgramSettings
 
 /// Settings of `btcall-baresip` from its configuration file and its command line.
 package struct BaresipSettings: FileSettings, Equatable {
     /// A key of the file. The command line has the same names as options.
     package enum Key: String, Sendable, CaseIterable {
-        case control, account, logLevel
+        case control, account, video, logLevel
 
         package var accepted: String {
             switch self {
             case .control: BaresipAddress.accepted
             case .account: "an address of record, as sip:alice@example.org; leave it out for baresip's current account"
+            case .video: "one of " + MediaDirection.allCases.map(\.rawValue).joined(separator: ", ")
             case .logLevel: "one of " + LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
             }
         }
@@ -23,6 +25,8 @@ package struct BaresipSettings: FileSettings, Equatable {
     package var control = BaresipAddress.standard
     /// Address of record of the account that dials; nil leaves it to baresip.
     package var account: String?
+    /// Directions of the video of each call, which baresip does not report; `.off` reports calls without video.
+    package var video = MediaDirection.off
     package var logLevel = LogLevel.info
 
     /// Maximum size of the configuration file in bytes.
@@ -42,6 +46,9 @@ package struct BaresipSettings: FileSettings, Equatable {
             let isURI = value.hasPrefix("sip:") || value.hasPrefix("sips:")
             guard isPlain, isURI, value.contains("@") else { throw refused }
             account = value
+        case .video:
+            guard let direction = MediaDirection(rawValue: value) else { throw refused }
+            video = direction
         case .logLevel:
             guard let level = LogLevel(rawValue: value) else { throw refused }
             logLevel = level

@@ -18,8 +18,11 @@ extension DaemonTests {
     @Suite @ControlPlane struct BaresipTests {
         private static let number = "+4930123"
 
-        /// - Parameter body: gets the other party, the followed baresip, and the program that follows it.
+        /// - Parameters:
+        ///   - video: value of the key `video` of btcall-baresip; nil leaves the shipped file as it is.
+        ///   - body: gets the other party, the followed baresip, and the program that follows it.
         private func run(
+            video: String? = nil,
             body:
                 @ControlPlane (
                     _ box: Box, _ far: Softphone, _ own: Softphone, _ program: RunningProgram
@@ -30,16 +33,20 @@ extension DaemonTests {
             let own = try await Softphone("board", user: "board", proxy: far)
             defer { own.kill() }
             try await Box.run { box in
-                let program = try start(box, own.controlPort)
+                let program = try start(box, own.controlPort, video: video)
                 try await following(box)
                 try await body(box, far, own, program)
             }
         }
 
-        private func start(_ box: Box, _ port: Int) throws -> RunningProgram {
-            try Program(box.address, ["btcall-baresip"]).start(
-                "--config", Page.root.appending(path: "etc/baresip.conf").path(), "--control", "127.0.0.1:\(port)",
-                "--foreground")
+        private func start(_ box: Box, _ port: Int, video: String? = nil) throws -> RunningProgram {
+            var file = Page.root.appending(path: "etc/baresip.conf")
+            if let video {
+                file = FileManager.default.temporaryDirectory.appending(path: "btcall-\(UUID().uuidString).conf")
+                try "video = \(video)\n".write(to: file, atomically: false, encoding: .utf8)
+            }
+            return try Program(box.address, ["btcall-baresip"]).start(
+                "--config", file.path(), "--control", "127.0.0.1:\(port)", "--foreground")
         }
 
         private func following(_ box: Box, _ times: Int = 1) async throws {
@@ -108,6 +115,45 @@ extension DaemonTests {
                 try await box.bridge.calls.hangup(call.id)
                 #expect(try await box.bridge.calls.list().isEmpty)
                 try await far.hear(.closed)
+            }
+        }
+
+        @Test func `With the key video each call is a video call, and only its direction to the far end can change`()
+            async throws
+        {
+            try await run(video: "sendReceive") { box, far, own, _ in
+                far.command("dial", own.uri)
+                let ringing = try await call(box, is: .ringing)
+                #expect(ringing.hasVideo && ringing.media.video == .sendReceive)
+                try await box.bridge.calls.answer(ringing.id)
+                func set(_ direction: String) async throws {
+                    try await ask(
+                        box, ringing, BTCallName.Call.setMedia, [.vardict(["video": .string(direction)])])
+                }
+                try await set("receiveOnly")
+                #expect(try await box.bridge.calls.list().map(\.media.video) == [.receiveOnly])
+                let refusal = try await #require(throws: BusError.self) { try await set("sendOnly") }
+                #expect("\(refusal)".contains("only the direction to the far end can change"), "\(refusal)")
+                try await box.bridge.calls.hangup(ringing.id)
+                try await noCall(box)
+                // Dialled without video: baresip sends and receives it anyway.
+                try await place(box, Self.number)
+                try await eventually("the dialled call has video") {
+                    try await box.bridge.calls.list().first?.media.video == .sendReceive
+                }
+            }
+        }
+
+        @Test func `Without the key video no call of baresip has video, and none can get it`() async throws {
+            try await run { box, far, own, _ in
+                far.command("dial", own.uri)
+                let ringing = try await call(box, is: .ringing)
+                #expect(!ringing.hasVideo && ringing.media.video == .off)
+                try await box.bridge.calls.answer(ringing.id)
+                await #expect(throws: BusError.self) {
+                    try await ask(
+                        box, ringing, BTCallName.Call.setMedia, [.vardict(["video": .string("sendReceive")])])
+                }
             }
         }
 

@@ -65,7 +65,7 @@ import Testing
         #expect(status == 0)
         let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
         let keys = lines.filter { $0.hasPrefix("#") && !$0.hasPrefix("# ") && $0.contains(" = ") }
-        #expect(keys.count == 2)
+        #expect(keys.count == 3)
         try withFile(keys.map { $0.dropFirst() }.joined(separator: "\n")) { path in
             let checked = try run(["--check", path])
             #expect(checked.status == 0, "\(checked.errors)")

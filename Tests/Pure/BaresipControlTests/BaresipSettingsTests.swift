@@ -1,4 +1,5 @@
 import BaresipControl
+import BluetoothTypes
 import ProgramSettings
 import Testing
 
@@ -41,6 +42,7 @@ import Testing
         #expect(settings == BaresipSettings())
         #expect(settings.control == BaresipAddress.standard)
         #expect(settings.account == nil)
+        #expect(settings.video == .off)
         #expect(settings.logLevel == .info)
     }
 
@@ -48,11 +50,14 @@ import Testing
         var expected = BaresipSettings()
         expected.control = BaresipAddress(host: 0x7F00_0002, port: 5555)
         expected.account = "sip:alice@example.org;transport=tcp"
+        expected.video = .sendOnly
         expected.logLevel = .debug
-        let compact = "control=127.0.0.2:5555\naccount=sip:alice@example.org;transport=tcp\nlogLevel=debug"
+        let compact =
+            "control=127.0.0.2:5555\naccount=sip:alice@example.org;transport=tcp\nvideo=sendOnly\nlogLevel=debug"
         #expect(try read(compact) == expected)
         let wide =
-            "  control =\t127.0.0.2:5555 \r\n account = sip:alice@example.org;transport=tcp\r\n logLevel  =  debug \r\n"
+            "  control =\t127.0.0.2:5555 \r\n account = sip:alice@example.org;transport=tcp\r\n video = sendOnly\r\n"
+            + " logLevel  =  debug \r\n"
         #expect(try read(wide) == expected)
     }
 
@@ -61,7 +66,8 @@ import Testing
         ("account = alice", "account: 'alice' is not accepted; it is an address of record, as sip:alice@example.org"),
         ("account = sip:a b@c", "is not accepted"), ("account =", "account: '' is not accepted"),
         ("logLevel = loud", "it is one of trace, debug, info, notice, warning, error"),
-        ("color = red", "color: there is no such key; accepted: control, account, logLevel"),
+        ("video = yes", "video: 'yes' is not accepted; it is one of sendReceive, sendOnly, receiveOnly, none"),
+        ("color = red", "color: there is no such key; accepted: control, account, video, logLevel"),
         ("enabled = yes", "`systemctl enable --now btcall-baresip` starts it"),
         ("address = 127.0.0.1", "write both as control = ADDRESS:PORT"),
         ("port = 4444", "write both as control = ADDRESS:PORT"),
