@@ -43,13 +43,13 @@ board_softphone() { # [answermode=auto]: uses only the PCM of btcall; numbers ar
 }
 
 # btcall-baresip as in its unit (dbus/btcall-baresip.service): its own user, in group btcall, without capabilities. It
-# follows the board's baresip.
+# follows the board's baresip. $FOLLOWER_KEYS: further lines of its configuration.
 start_follower() {
 	local program=$BTCALL_BIN/btcall-baresip
 	[ -x "$program" ] || { note "no btcall-baresip in '$BTCALL_BIN': swift build -c release"; return 1; }
 	getent passwd btcall-baresip >/dev/null || useradd -r -M -d /nonexistent -s /usr/sbin/nologin btcall-baresip
 	# The program may be below a home directory that only its owner can read.
-	cp "$program" "$WORK/btcall-baresip" && cp "$ROOT/etc/baresip.conf" "$WORK/baresip.conf" || return 1
+	cp "$program" "$WORK/btcall-baresip" && cat "$ROOT/etc/baresip.conf" - > "$WORK/baresip.conf" <<<"$FOLLOWER_KEYS" || return 1
 	chmod 755 /run/lab "$WORK" "$WORK/btcall-baresip"
 	chmod 644 "$WORK/baresip.conf"
 	setpriv --reuid btcall-baresip --regid btcall-baresip --groups btcall --inh-caps=-all --ambient-caps=-all --bounding-set=-all \
@@ -59,12 +59,12 @@ start_follower() {
 }
 stop_follower() { kill "$FOLLOWER" 2>/dev/null; wait "$FOLLOWER" 2>/dev/null; }
 
-far_softphone() {
+far_softphone() { # $FAR_MODULES and $FAR_CONFIG: further modules, and lines of its configuration
 	mkdir -p "$WORK/far"
 	# ausine supports 48 kHz with two channels only.
 	{
-		softphone_config 5070 $FAR_CONTROL "ausine,1000" "" "" ausine sndfile
-		printf 'ausrc_srate 48000\nausrc_channels 2\nsnd_path %s\n' "$WORK/far"
+		softphone_config 5070 $FAR_CONTROL "ausine,1000" "" "" ausine sndfile $FAR_MODULES
+		printf 'ausrc_srate 48000\nausrc_channels 2\nsnd_path %s\n%s\n' "$WORK/far" "$FAR_CONFIG"
 	} > "$WORK/far/config"
 	echo "\"Ann\" <$FAR>;regint=0" > "$WORK/far/accounts"
 	: > "$WORK/far/contacts"

@@ -1,0 +1,238 @@
+#!/bin/bash
+# lab: limit=480 alone=1
+# The pictures of btcall-video in a video call of two baresip: the board's takes its picture from v4l2loopback, and the far one
+# keeps samples of what it has received. The cameras' pictures carry their own time (guest/picture.py), so that an old or a frozen
+# one is seen. Camera changed, switched off, held, pulled out (vivid) and back; a tap whose client is killed; idle before and after.
+. "$LAB/lib.sh"
+. "$LAB/softphone.sh"
+
+modinfo v4l2loopback >/dev/null 2>&1 || { ok "there is no v4l2loopback for this kernel: nothing to try # SKIP"; finish; }
+
+bus=(busctl --system --timeout=10 --json=short)
+video=(org.btcall.Video /org/btcall/video org.btcall.Video1)
+of_video() { "${bus[@]}" get-property "${video[@]}" "$1"; }                      # PROPERTY
+set_camera() { "${bus[@]}" call "${video[@]}" SetCamera s "$1"; }
+picture() { of_video Picture | jq -r '.data | [.local.data, .cause.data // empty] | join(" ")'; }
+picture_is() { [ "$(picture)" = "$1" ]; }
+# Descriptors of cameras, without the device that it writes to.
+cameras_of() { find "/proc/$1/fd" -lname '/dev/video*' ! -lname "$output" | wc -l; }      # PROCESS
+holds_no_camera() { [ "$(cameras_of $VIDEO)" = 0 ]; }
+descriptors_of() { find "/proc/$1/fd" -type l | wc -l; }
+switches_of() { cat /proc/$1/task/*/status | awk '/ctxt_switches/ { sum += $2 } END { print sum }'; }     # PROCESS
+call_path() { "${bus[@]}" get-property org.btcall /org/btcall/calls org.btcall.Calls1 Calls | jq -r '.data[0]'; }
+local_video() { busctl --system set-property org.btcall "$(call_path)" org.btcall.Call1 LocalVideoEnabled b "$1"; }
+pictures() { python3 "$LAB/guest/picture.py" "$@"; }
+# What the reader of the loopback device has got between two times.
+between() { pictures summary "$SHARE/read.log" "$1" "$2"; }                      # FROM TO
+# Samples of what the far baresip has decoded, with their times, in $SHARE/far.log. The name of its files has only seconds.
+sample() { # SECONDS
+	local end=$((${EPOCHREALTIME/./} + $1 * 1000000)) file number=0
+	rm -f "$WORK"/sample-* snapshot-*
+	while [ "${EPOCHREALTIME/./}" -lt $end ]; do
+		far snapshot
+		sleep 0.2
+		for file in snapshot-recv-*; do
+			[ -s "$file" ] && mv "$file" "$WORK/sample-$((1000 + number++)).png"
+		done
+	done
+	pictures png "$WORK"/sample-*.png > "$SHARE/far.log"
+	cat "$SHARE/far.log" >> "$SHARE/far-all.log"
+}
+
+mkdir -p "$WORK/cwd" && cd "$WORK/cwd" || fail "a directory of its own"            # baresip writes samples there
+cp "$ROOT/dbus/org.btcall.Video.conf" /etc/dbus-1/system.d/
+start_btcalld || fail "btcalld starts"
+# As in Examples/door-station, with two more devices as cameras: what is written to them, they deliver.
+modprobe v4l2loopback devices=3 video_nr=9,10,11 exclusive_caps=1,1,1 card_label="btcall,lab camera 1,lab camera 2" || fail "v4l2loopback is loaded"
+cp "$ROOT/Examples/door-station/70-video-btcall.rules" /run/lab/rules/
+udevadm control --reload
+udevadm trigger --action=add --subsystem-match=video4linux
+udevadm settle --timeout=20
+output=/dev/video9
+is "udev makes the name of the device" "$(readlink -f /dev/video-btcall)" $output
+for number in 1 2; do
+	pictures camera /dev/video$((9 + number)) 320x180 10 $number 2>>"$SHARE/cameras.log" &
+	eval "CAMERA$number=$!"
+done
+first=platform:v4l2loopback-001-video-index0 second=platform:v4l2loopback-002-video-index0
+cat > "$SHARE/video.conf" <<-EOF
+	[video]
+	resolution = 320x180
+	framesPerSecond = 10
+	name = Front door
+	[camera front]
+	device = $first
+	[camera back]
+	device = $second
+	[output]
+	device = /dev/video-btcall
+EOF
+sleep 1
+"$BTCALL_BIN/btcall-video" --config "$SHARE/video.conf" --state "$WORK/video" --foreground 2>>"$SHARE/btcall-video.log" &
+VIDEO=$!
+wait_until 15 owns_name org.btcall.Video || fail "btcall-video starts"
+check_json "the device that it writes to is no camera" "$(of_video Cameras)" ".data | map(.id.data) | sort == [\"$first\", \"$second\"]"
+
+# --- idle ------------------------------------------------------------------------------------------------------------------
+sleep 3
+is "idle: no camera is held" "$(cameras_of $VIDEO)" 0
+is "idle: there is no picture" "$(picture)" none
+before=$(switches_of $VIDEO)
+sleep 10
+at_most "idle: wake-ups of btcall-video in 10 s" $(($(switches_of $VIDEO) - before)) 2
+idle_descriptors=$(descriptors_of $VIDEO)
+
+# --- a video call ----------------------------------------------------------------------------------------------------------
+FAR_MODULES="vp8 fakevideo snapshot" FAR_CONFIG="video_source fakevideo,nil
+video_display fakevideo,nil
+video_size 160x90
+video_fps 1"
+far_softphone || fail "the far baresip starts"
+mkdir -p "$WORK/board"
+{
+	softphone_config 5060 $BOARD_CONTROL "ausine,440" "" "" ausine vp8 v4l2 fakevideo
+	printf '%s\n' "ausrc_srate 48000" "ausrc_channels 2" "video_source v4l2,/dev/video-btcall" "video_display fakevideo,nil" \
+		"video_size 320x180" "video_fps 10" "video_bitrate 500000"
+} > "$WORK/board/config"
+echo "\"Board\" <$BOARD>;regint=0;outbound=\"sip:${FAR#*@};lr\"" > "$WORK/board/accounts"
+: > "$WORK/board/contacts"
+baresip -f "$WORK/board" </dev/null >>"$SHARE/baresip-board.log" 2>&1 &
+BOARD_PHONE=$!
+FOLLOWER_KEYS="video = sendReceive"
+start_follower || fail "btcall-baresip starts"
+check "baresip is followed" wait_until 40 grep -q "following baresip" "$SHARE/btcall-baresip.log"
+check "and is a provider" wait_until 10 grep -q "baresip registered as call provider" "$SHARE/btcalld.log"
+far dial "$BOARD"
+check "a call rings" wait_until 15 calls_are ringing
+check "S2.3 the camera is seen before the answer" wait_until 10 picture_is camera
+pictures read /dev/video-btcall > "$SHARE/read.log" 2>>"$SHARE/cameras.log" &
+READER=$!
+far_mark
+check "it is answered" btcall answer
+check "the far end hears of the answer" far_wait "$(far_event CALL_ESTABLISHED)" 10
+sleep 5
+from=$EPOCHREALTIME
+sample 10
+said=$(between $from $EPOCHREALTIME)
+note "the softphone's device: $said"
+check_json "S2.2 it delivers the first camera, and nothing else" "$said" '[.runs[][0]] == ["1"] and .without_code <= 1'
+at_most "its oldest picture (ms)" "$(jq .age_ms_max <<<"$said")" 500
+at_most "the longest time without a new picture there (ms)" "$(jq .still_ms <<<"$said")" 400
+said=$(pictures summary "$SHARE/far.log")
+note "the far end: $said"
+check_json "the far end sees the first camera, and nothing else" "$said" '[.runs[][0]] == ["1"] and .without_code <= 1'
+at_least "samples there" "$(jq .pictures <<<"$said")" 15
+at_most "its oldest picture there (ms)" "$(jq .age_ms_max <<<"$said")" 500
+
+# --- another camera --------------------------------------------------------------------------------------------------------
+from=$EPOCHREALTIME
+(for camera in back front back front; do sleep 3; set_camera $camera; done) >/dev/null &
+sample 15
+wait $!
+said=$(between $from $EPOCHREALTIME)
+note "the softphone's device: $said"
+is "S2.27 the camera is changed four times" "$(jq -r '[.runs[][0]] | join(" ")' <<<"$said")" "1 2 1 2 1"
+at_most "S2.27 the longest gap (ms)" "$(jq '[.switches[].ms] | max' <<<"$said")" 300
+check_json "no card between them" "$said" '[.switches[].without] | max <= 1'
+said=$(pictures summary "$SHARE/far.log")
+note "the far end: $said"
+is "the far end sees each of them" "$(jq -r '[.runs[][0]] | join(" ")' <<<"$said")" "1 2 1 2 1"
+at_most "its oldest picture while switching (ms)" "$(jq .age_ms_max <<<"$said")" 500
+at_most "the longest time without a new picture there (ms)" "$(jq .still_ms <<<"$said")" 800
+
+# --- the card --------------------------------------------------------------------------------------------------------------
+# WHAT CAUSE COMMAND… -- COMMAND…: the card between two commands, and never the last picture of the camera.
+card() {
+	local what=$1 cause=$2 from begin; shift 2
+	begin=()
+	while [ "$1" != -- ]; do begin+=("$1"); shift; done
+	shift
+	check "$what" "${begin[@]}"
+	check "$what: the card" wait_until 5 picture_is "card $cause"
+	check "$what: no camera is held" wait_until 5 holds_no_camera
+	sleep 0.5
+	from=$EPOCHREALTIME
+	sample 3
+	said=$(between $from $EPOCHREALTIME)
+	note "$what: $said"
+	check_json "$what: pictures go on, all of them the card" "$said" '.pictures > 10 and .without_code == .pictures and .different <= 2'
+	check_json "$what: the far end sees no camera" "$(pictures summary "$SHARE/far.log")" '.pictures > 0 and .without_code == .pictures'
+	check "$what: and back" "$@"
+	check "$what: the camera again" wait_until 5 picture_is camera
+	from=$EPOCHREALTIME
+	sleep 2
+	check_json "$what: its pictures are new" "$(between $from $EPOCHREALTIME)" '[.runs[][0]] == ["1"] and .age_ms_max <= 1000'
+}
+card "S2.7 switched off" disabled local_video false -- local_video true
+check "held" btcall hold
+check "held: the card" wait_until 5 picture_is "card held"
+check "held: resumed" btcall resume
+check "held: the camera again" wait_until 5 picture_is camera
+
+# --- a camera that is pulled out --------------------------------------------------------------------------------------------
+# Its driver lets go of it while it captures, as a driver of USB does; then it is unloaded.
+vivid=platform:vivid-000-video-index0
+plug_in() { modprobe vivid n_devs=1 node_types=0x1 num_inputs=1 input_types=0x0; }
+pull_out() { echo vivid.0 > /sys/bus/platform/drivers/vivid/unbind && wait_until 10 modprobe -r vivid; }
+has_vivid() { [ "$(of_video Cameras | jq '.data | length')" = 3 ]; }
+plug_in || fail "the kernel has vivid"
+check "the third camera is there" wait_until 10 has_vivid
+check "it is chosen" set_camera $vivid
+check "its picture is taken" wait_until 10 picture_is camera
+for round in 1 2; do
+	sleep 2
+	from=$EPOCHREALTIME
+	sleep 2
+	said=$(between $from $EPOCHREALTIME)
+	check_json "pulled $round: before it, moving pictures of it" "$said" '.without_code == .pictures and .different > 8'
+	check "pulled $round: it is pulled out, and its driver unloaded" pull_out
+	check "S2.27 pulled $round: the card" wait_until 5 picture_is "card noCamera"
+	from=$EPOCHREALTIME
+	sleep 2
+	said=$(between $from $EPOCHREALTIME)
+	note "pulled $round: $said"
+	check_json "pulled $round: pictures go on, all of them the card" "$said" '.pictures > 10 and .without_code == .pictures and .different <= 2'
+	check "pulled $round: it comes back" plug_in
+	check "S2.27 pulled $round: the camera again" wait_until 15 picture_is camera
+done
+check "the first camera again" set_camera front
+check "its picture is taken" wait_until 5 picture_is camera
+
+# --- a tap ------------------------------------------------------------------------------------------------------------------
+is "no tap is open" "$(of_video Taps | jq .data)" 0
+mkfifo "$WORK/tap"
+pictures y4m < "$WORK/tap" > "$SHARE/tap.log" &
+FILE=$!
+"$BTCALL_BIN/btcall" video watch local > "$WORK/tap" 2>>"$SHARE/cameras.log" &
+WATCH=$!
+check "S2.3 a tap gets pictures" wait_until 20 eval '[ "$(wc -l < "$SHARE/tap.log")" -gt 20 ]'
+is "one tap is open" "$(of_video Taps | jq .data)" 1
+kill -9 $WATCH
+wait $WATCH $FILE 2>/dev/null
+said=$(pictures summary "$SHARE/tap.log")
+note "the tap: $said"
+check_json "S2.3 the tap has seen the first camera" "$said" '[.runs[][0]] == ["1"] and .without_code <= 1'
+at_most "its oldest picture (ms)" "$(jq .age_ms_max <<<"$said")" 500
+check "S2.3 a killed client has no tap" wait_until 5 eval '[ "$(of_video Taps | jq .data)" = 0 ]'
+
+# --- the end ----------------------------------------------------------------------------------------------------------------
+far hangup
+check "the call ends" wait_until 10 calls_are ""
+check "no picture is left" wait_until 5 picture_is none
+check "no camera is held" wait_until 5 holds_no_camera
+check "the softphone's device stays" test -c /dev/video-btcall
+kill $READER
+wait $READER 2>/dev/null
+sleep 3
+at_most "descriptors more than before the call" $(($(descriptors_of $VIDEO) - idle_descriptors)) 0
+before=$(switches_of $VIDEO)
+sleep 10
+at_most "idle again: wake-ups in 10 s" $(($(switches_of $VIDEO) - before)) 2
+kill $VIDEO
+wait $VIDEO
+is "btcall-video ends with status 0" $? 0
+stop_follower
+end_softphones
+kill $CAMERA1 $CAMERA2
+stop_btcalld
+finish
