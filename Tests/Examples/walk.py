@@ -1,4 +1,5 @@
-"""Walks a whole call with each program of Examples (see run). Arguments: the folder of btcalld and btcall, Examples."""
+"""Walks a whole call with each program of Examples, and tries the door station's (see run). Arguments: the folder of btcalld and
+btcall, Examples."""
 
 import asyncio
 import os
@@ -8,6 +9,8 @@ import tempfile
 
 from dbus_next import Message, MessageType
 from dbus_next.aio import MessageBus
+
+import door
 
 BUS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "private-bus.conf")
 # Timeout in seconds for an expected event.
@@ -201,7 +204,7 @@ def programs(folder, place):
 
 async def main(binaries, folder):
     os.environ["PATH"] = binaries + ":" + os.environ["PATH"]
-    passed = failed = 0
+    passed, failed = door.check(folder)
     with tempfile.TemporaryDirectory() as place:
         address = f"unix:path={place}/bus"
         with open(f"{place}/btcalld.conf", "w") as file:

@@ -133,6 +133,11 @@ import VideoPlan
         for sample in samples { #expect(try read(sample) != VideoSettings(), "\(sample)") }
     }
 
+    @Test func `the configuration of Examples/door-station is accepted`() throws {
+        let file = URL(filePath: #filePath).appending(path: "../../../../Examples/door-station/video.conf").standardized
+        #expect(try read(String(contentsOf: file, encoding: .utf8)) != VideoSettings())
+    }
+
     @Test func `the shipped configuration has every key with its default`() throws {
         let file = URL(filePath: #filePath).appending(path: "../../../../etc/video.conf").standardized
         let text = try String(contentsOf: file, encoding: .utf8)

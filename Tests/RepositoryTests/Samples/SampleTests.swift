@@ -38,7 +38,7 @@ import Testing
         "sox",
         "wireplumber", "adduser", "amixer", "aplay", "apt-get", "arecord", "bluetoothctl", "chromium", "cp", "jq",
         "journalctl",
-        "udevadm", "usermod",
+        "modprobe", "tee", "udevadm", "usermod",
     ]
 
     // MARK: What kinds there are
