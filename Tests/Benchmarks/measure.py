@@ -1,10 +1,11 @@
 """Measures what btcalld costs on this machine, and compares it with the limits. Called by scripts/bench.
 
-Usage: measure.py BTCALLD BTCALL SCO-REDIRECT [--json FILE]
+Usage: measure.py BTCALLD BTCALL SCO-REDIRECT BTCALL-VIDEO [--json FILE]
 
 BTCALLD is the program as it is shipped: stripped, with the Swift library inside. It runs alone in its process; bluetoothd,
 the headset, and the telephony application are others and are not counted. Of the voice link, the kernel's radio is replaced
-by a local socket: the work of the Bluetooth driver is not in these figures.
+by a local socket: the work of the Bluetooth driver is not in these figures. From the first idle figures on btcall-video
+runs beside it: it costs nothing while no call has video.
 """
 
 import json
@@ -37,8 +38,8 @@ class Failure(Exception):
 class Bench:
     rate = 16000  # of the call
 
-    def __init__(self, daemon, command, redirect):
-        self.daemon_program, self.command_program, self.redirect = daemon, command, redirect
+    def __init__(self, daemon, command, redirect, video=None):
+        self.daemon_program, self.command_program, self.redirect, self.video_program = daemon, command, redirect, video
         self.folder = tempfile.mkdtemp(prefix="btcall-bench-")
         self.address = f"unix:path={self.folder}/bus"
         self.sco = f"{self.folder}/sco"
@@ -46,7 +47,7 @@ class Bench:
         with open(self.configuration, "w") as file:
             file.write(f"[daemon]\nlogLevel = notice\nstateDirectory = {self.folder}/state\n[audio]\nvoiceProcessing = none\n")
         self.started = []
-        self.daemon = None
+        self.daemon = self.video = None
 
     # The processes
 
@@ -101,6 +102,25 @@ class Bench:
         self.expect("profile")
         return 1000 * (named[0] - began)
 
+    def start_video(self):
+        """btcall-video, which btcalld does not start."""
+        with open(f"{self.folder}/video.conf", "w"), open(f"{self.folder}/btcall-video.log", "w") as log:
+            self.video = subprocess.Popen(
+                [self.video_program, "--bus", self.address, "--config", f"{self.folder}/video.conf", "--state",
+                 f"{self.folder}/video", "--foreground"], stderr=log)
+        self.started.append(self.video)
+        began = time.monotonic()
+        while not self.bus.name_has_owner("org.btcall.Video"):
+            if time.monotonic() > began + 30:
+                raise Failure(f"btcall-video did not take its name: see {self.folder}/btcall-video.log")
+            time.sleep(0.1)
+        time.sleep(5)
+
+    def cameras(self):
+        """How many camera nodes btcall-video has open."""
+        base = f"/proc/{self.video.pid}/fd"
+        return sum(os.path.realpath(f"{base}/{name}").startswith("/dev/video") for name in os.listdir(base))
+
     def stop_daemon(self):
         os.kill(self.daemon, signal.SIGTERM)
         os.waitpid(self.daemon, 0)
@@ -126,11 +146,12 @@ class Bench:
         return {"anonymous": int(fields["RssAnon"].split()[0]) * 1024 / 1e6,
                 "resident": int(fields["VmRSS"].split()[0]) * 1024 / 1e6, "threads": int(fields["Threads"])}
 
-    def threads(self):
+    @staticmethod
+    def threads(process):
         """Per thread: processor seconds, and number of switches away from it."""
         result = {}
-        for task in os.listdir(f"/proc/{self.daemon}/task"):
-            base = f"/proc/{self.daemon}/task/{task}"
+        for task in os.listdir(f"/proc/{process}/task"):
+            base = f"/proc/{process}/task/{task}"
             with open(f"{base}/comm") as file:
                 name = file.read().strip()
             with open(f"{base}/schedstat") as file:
@@ -147,17 +168,23 @@ class Bench:
             counter = subprocess.Popen(
                 ["perf", "stat", "-x", ",", "-e", "instructions:u", "-p", str(self.daemon), "sleep", str(seconds)],
                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        before, began = self.threads(), time.monotonic()
+        watched = [self.daemon] + ([self.video.pid] if self.video else [])
+        before, began = [self.threads(process) for process in watched], time.monotonic()
         time.sleep(seconds)
-        after, length = self.threads(), time.monotonic() - began
+        after, length = [self.threads(process) for process in watched], time.monotonic() - began
         instructions = None
         if counter:
             line = re.search(r"^(\d+),", counter.communicate()[1], re.M)
             instructions = int(line[1]) / seconds if line else None
-        rates = {
-            name: ((after[name][0] - before[name][0]) * 1e6 / length, (after[name][1] - before[name][1]) / length)
-            for name in after if name in before}
-        return rates, instructions
+        rates = [{
+            name: ((new[name][0] - old[name][0]) * 1e6 / length, (new[name][1] - old[name][1]) / length)
+            for name in new if name in old} for old, new in zip(before, after)]
+        self.video_rates = self.sums(rates[1]) if self.video else None
+        return rates[0], instructions
+
+    @staticmethod
+    def sums(rates):
+        return {"wake-ups": sum(rate[1] for rate in rates.values()), "cpu": sum(rate[0] for rate in rates.values())}
 
     # Measurements
 
@@ -174,8 +201,11 @@ class Bench:
         self.connect_headset()
         time.sleep(5)  # Connecting ends with a last timer after 3 s; from then on nothing may happen.
         rates, _ = self.observe(IDLE_SECONDS)
-        result["idle"] = self.memory() | {
-            "wake-ups": sum(rate[1] for rate in rates.values()), "cpu": sum(rate[0] for rate in rates.values())}
+        result["idle"] = self.memory() | self.sums(rates)
+        if self.video_program:
+            self.start_video()
+            rates, _ = self.observe(IDLE_SECONDS)
+            result["video"] = {"daemon": self.sums(rates), "idle": self.video_rates, "cameras": self.cameras()}
         self.call(result)
         result["recorder"] = self.fill_recorder()
         if result["call"]["instructions"] is None and shutil.which("callgrind_control"):
@@ -235,8 +265,9 @@ class Bench:
             raise Failure(f"the call is on {status['route']} with {status['codec']}: see {self.folder}/btcalld.log")
         statistics_ = self.bus.get_object("org.btcall", "/org/btcall/audio").Get(
             "org.btcall.Audio1", "Statistics", dbus_interface="org.freedesktop.DBus.Properties")
-        result["call"] = self.memory() | {
-            "wake-ups": sum(rate[1] for rate in rates.values()), "cpu": sum(rate[0] for rate in rates.values()),
+        if self.video:
+            result["video"]["call"] = self.video_rates
+        result["call"] = self.memory() | self.sums(rates) | {
             "threads by name": rates, "instructions": instructions, "lost": int(statistics_["lost"]),
             "realtime": bool(statistics_["realtime"])}
         call.wait()
@@ -270,6 +301,18 @@ def print_table(result):
         (f"anonymous memory for {REMEMBERED} routing events", f"{result['recorder']:.2f} MB", "", None),
         ("losses of our own in the call", f"{call['lost']}", "0", call["lost"] == 0),
     ]
+    if "video" in result:
+        video = result["video"]
+        rows += [
+            ("wake-ups, idle, with btcall-video", f"{video['daemon']['wake-ups']:.1f} /s", "0 /s",
+             video["daemon"]["wake-ups"] < 0.05),
+            ("wake-ups of btcall-video, idle", f"{video['idle']['wake-ups']:.1f} /s", "0 /s",
+             video["idle"]["wake-ups"] < 0.05),
+            ("cameras that it holds, idle", f"{video['cameras']}", "0", video["cameras"] == 0),
+            ("its wake-ups, call without video", f"{video['call']['wake-ups']:.1f} /s", "0 /s",
+             video["call"]["wake-ups"] < 0.5),
+            ("its CPU, call without video", f"{video['call']['cpu']:.0f} µs/s", "", None),
+        ]
     print(f"{'':41}{'measured':>15}   {'target':12}")
     for name, value, target, passed in rows:
         verdict = "" if passed is None else "ok" if passed else "MISSED"
