@@ -42,9 +42,9 @@ sample() { # SECONDS
 mkdir -p "$WORK/cwd" && cd "$WORK/cwd" || fail "a directory of its own"            # baresip writes samples there
 cp "$ROOT/dbus/org.btcall.Video.conf" /etc/dbus-1/system.d/
 start_btcalld || fail "btcalld starts"
-# As in Examples/door-station, with two more devices as cameras: what is written to them, they deliver.
-modprobe v4l2loopback devices=3 video_nr=9,10,11 exclusive_caps=1,1,1 card_label="btcall,lab camera 1,lab camera 2" || fail "v4l2loopback is loaded"
-cp "$ROOT/Examples/door-station/70-video-btcall.rules" /run/lab/rules/
+# As in packaging/v4l2loopback, with two more devices as cameras: what is written to them, they deliver.
+modprobe v4l2loopback devices=3 video_nr=9,10,11 exclusive_caps=0,0,0 card_label="btcall,lab camera 1,lab camera 2" || fail "v4l2loopback is loaded"
+cp "$ROOT/packaging/v4l2loopback/udev.rules" /run/lab/rules/71-btcall-video.rules
 udevadm control --reload
 udevadm trigger --action=add --subsystem-match=video4linux
 udevadm settle --timeout=20
