@@ -20,10 +20,14 @@ let computing: [SwiftSetting] =
 let pure: [SwiftSetting] = common + computing + [.strictMemorySafety()]
 
 // For the shipped daemon: relocations in their short form (glibc 2.36 and later), and no table of its thousands of symbols,
-// which only programs that load it as a library would need. Saves a tenth of its size.
+// which only programs that load it as a library would need; functions with the same code are kept once, because nothing compares
+// their addresses. Saves an eighth of its size.
 let small: [LinkerSetting] = [
     .unsafeFlags(
-        ["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xlinker", "--no-export-dynamic"],
+        [
+            "-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xlinker", "--no-export-dynamic",
+            "-Xlinker", "--icf=all",
+        ],
         .when(configuration: .release))
 ]
 
