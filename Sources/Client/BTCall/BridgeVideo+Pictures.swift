@@ -134,8 +134,8 @@ extension BridgeVideo {
     /// Replaces what is behind a person in front of a camera that does not move: `off`, `blur`, or the absolute path of a PNG or
     /// JPEG file that btcall-video may read. Kept over restarts.
     ///
-    /// - Throws: `.invalidArgument` for another text, `.unavailable` for a file that cannot be read, `.notSupported` without
-    ///   the package `gstreamer1.0-opencv`.
+    /// - Throws: `.invalidArgument` for another text and for a file that cannot be read, `.notSupported` without the package
+    ///   `gstreamer1.0-opencv`.
     public func setBackground(_ background: String) async throws(BridgeError) {
         try await connection.requestVideo(
             BTCallName.Interface.video, BTCallName.Video.setBackground, [.string(background)])
