@@ -40,9 +40,11 @@ import VideoPlan
         let box = try await TapBox()
         let program = try #require(BuiltProgram.named("TapClient"))
         let camera = camera(box.pictures.hub, try box.frame(5))
+        defer { camera.end() }
         var generator = SeededGenerator(seed: 100)
         var most = 0
-        let counting = box.table.changes.subscribe { most = max(most, box.table.count) }
+        let counting = box.table.changes.subscribe(box) { box in most = max(most, box.table.count) }
+        defer { counting.cancel() }
         // The first lives until it has had all kinds of rings.
         try await live(program.path(), in: box) {
             try await eventually("it has had all", within: .seconds(30)) { box.pictures.added >= 3 }
@@ -53,8 +55,6 @@ import VideoPlan
                 await ControlLoop.shared.sleep(for: .microseconds(generator.below(30_000)))
             }
         }
-        camera.end()
-        counting.cancel()
         // They were killed in the midst of something.
         #expect(most >= 3 && box.pictures.added > 100)
         try await eventually("all is given back") {
