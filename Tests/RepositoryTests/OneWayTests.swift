@@ -32,7 +32,7 @@ import Testing
                 "\(programs)/btcall-lab/Commands/LabCompletionsCommand.swift": 1,
             ])
         // The demo has no names from outside.
-        let printing = [" print(", "fputs(", "puts(", "FileHandle.standardOutput", "FileHandle.standardError"]
+        let printing = [" print(", "fputs(", " puts(", "FileHandle.standardOutput", "FileHandle.standardError"]
         let found = try count(printing, under: programs)
             .filter { !$0.key.hasSuffix("/Output.swift") && !$0.key.contains("/IntercomExample/") }
         #expect(found == ["\(programs)/btcall-lab/Commands/DemoCommand.swift": 3])

@@ -2,7 +2,7 @@ import ControlLoop
 
 /// Ends a program that nobody has used for a while and that the service manager's sockets start again.
 ///
-/// The sockets stay open at the service manager: whoever connects meanwhile waits for the start.
+/// The sockets stay open at the service manager: a client that connects meanwhile waits for the start.
 @ControlPlane
 final class IdleEnd {
     /// Longer than a signature of a push is valid, and than a pushed call rings.
@@ -22,7 +22,7 @@ final class IdleEnd {
         changed()
     }
 
-    /// Somebody has come or gone: the time begins again, and stands still while somebody is there.
+    /// Somebody has come or gone: the time begins again, and stands still while somebody is connected.
     func changed() {
         timer?.cancel()
         timer = nil

@@ -17,7 +17,7 @@ package struct Frame: Sendable {
     package let bytes: [UInt8]
 }
 
-/// Reads a ring whose writer is another program, and does not trust it: what it writes costs at most its own pictures.
+/// Reads a ring that another program writes, and does not trust it: what that program writes costs at most its own pictures.
 ///
 /// Any thread may read, and several may at once.
 package final class FrameRingReader: Sendable {

@@ -68,7 +68,7 @@ final class ForgedRing {
         put((0..<count).map { UInt8(truncatingIfNeeded: number >> UInt64(8 * $0)) }, at: place)
     }
 
-    /// Says that this frame is there, whole.
+    /// Says that this frame is complete.
     func announce(_ number: UInt64, in layout: FrameLayout) {
         put(number, bytes: 8, at: FrameLayout.Place.written)
         put(2 &* number, bytes: 8, at: layout.slot(of: number))
