@@ -36,7 +36,7 @@ struct btcall_picture *btcall_picture_blend(
     struct btcall_picture *result = btcall_picture_make(width, height, &target);
     if (!result)
         return NULL;
-    const uint8_t *front = picture->map.data, *back = behind->map.data, *bright = mask->map.data;
+    const uint8_t *front = picture->bytes, *back = behind->bytes, *bright = mask->bytes;
     size_t luma = (size_t)width * height;
     for (size_t index = 0; index < luma; index++)
         target[index] = mix(front[index], back[index], share(bright[index]));
@@ -137,7 +137,7 @@ struct btcall_picture *btcall_picture_blur(const struct btcall_picture *picture)
         columns = 1;
     if (columns > MOST_BLUR_COLUMNS)
         columns = MOST_BLUR_COLUMNS;
-    const uint8_t *source = picture->map.data;
+    const uint8_t *source = picture->bytes;
     size_t luma = (size_t)width * height, chroma = (size_t)half(width) * half(height);
     blur(target, source, width, height, (uint32_t)columns, BLUR_ROWS);
     blur(target + luma, source + luma, half(width), half(height), (uint32_t)columns, BLUR_ROWS);

@@ -34,6 +34,7 @@ struct btcall_picture *btcall_picture_take(GstBuffer *buffer, uint32_t width, ui
         g_free(picture);
         return NULL;
     }
+    picture->bytes = picture->map.data;
     if (picture->map.size < size) {
         btcall_picture_release(picture);
         return NULL;
@@ -52,22 +53,15 @@ static void describe(GstBuffer *buffer, uint32_t width, uint32_t height)
         buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_I420, width, height, 3, offsets, strides);
 }
 
-static GstBuffer *new_buffer(uint32_t width, uint32_t height, uint8_t **bytes)
-{
-    size_t size = btcall_picture_size(width, height);
-    uint8_t *memory = size == 0 ? NULL : g_try_malloc(size);
-    if (!memory)
-        return NULL;
-    GstBuffer *buffer = gst_buffer_new_wrapped(memory, size);
-    describe(buffer, width, height);
-    *bytes = memory;
-    return buffer;
-}
-
 struct btcall_picture *btcall_picture_make(uint32_t width, uint32_t height, uint8_t **bytes)
 {
-    GstBuffer *buffer = new_buffer(width, height, bytes);
-    return buffer ? btcall_picture_take(buffer, width, height) : NULL;
+    size_t size = btcall_picture_size(width, height);
+    struct btcall_picture *picture = size == 0 ? NULL : g_try_malloc(sizeof *picture + size);
+    if (!picture)
+        return NULL;
+    *bytes = (uint8_t *)(picture + 1);
+    *picture = (struct btcall_picture) { .references = 1, .width = width, .height = height, .bytes = *bytes };
+    return picture;
 }
 
 struct btcall_picture *btcall_picture_copy(const void *bytes, size_t length, uint32_t width, uint32_t height)
@@ -144,8 +138,20 @@ struct btcall_picture *btcall_picture_of_sample(GstSample *sample)
     return picture;
 }
 
+static void release_picture(void *picture)
+{
+    btcall_picture_release(picture);
+}
+
 GstBuffer *btcall_picture_buffer(struct btcall_picture *picture)
 {
+    if (!picture->buffer) {
+        size_t size = btcall_picture_length(picture);
+        GstBuffer *wrapped = gst_buffer_new_wrapped_full(
+            GST_MEMORY_FLAG_READONLY, (void *)picture->bytes, size, 0, size, btcall_picture_retain(picture), release_picture);
+        describe(wrapped, picture->width, picture->height);
+        return wrapped;
+    }
     GstBuffer *buffer = gst_buffer_new();
     gst_buffer_copy_into(buffer, picture->buffer, GST_BUFFER_COPY_META | GST_BUFFER_COPY_MEMORY, 0, (gsize)-1);
     // The memory of a camera's driver goes back to it with its buffer.
@@ -163,14 +169,16 @@ void btcall_picture_release(struct btcall_picture *picture)
 {
     if (!g_atomic_int_dec_and_test(&picture->references))
         return;
-    gst_buffer_unmap(picture->buffer, &picture->map);
-    gst_buffer_unref(picture->buffer);
+    if (picture->buffer) {
+        gst_buffer_unmap(picture->buffer, &picture->map);
+        gst_buffer_unref(picture->buffer);
+    }
     g_free(picture);
 }
 
 const uint8_t *btcall_picture_bytes(const struct btcall_picture *picture)
 {
-    return picture->map.data;
+    return picture->bytes;
 }
 
 size_t btcall_picture_length(const struct btcall_picture *picture)

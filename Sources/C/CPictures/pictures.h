@@ -10,6 +10,8 @@
 struct btcall_picture {
     gint references;
     uint32_t width, height;
+    const uint8_t *bytes;
+    // NULL for a picture of our own memory: that exists before GStreamer is loaded, which makes no buffers before.
     GstBuffer *buffer;
     GstMapInfo map;
 };
@@ -23,7 +25,7 @@ struct btcall_picture *btcall_picture_make(uint32_t width, uint32_t height, uint
 // The picture of a sample of an appsink, copied if its rows are padded. GRAY8 gets chroma without colour.
 struct btcall_picture *btcall_picture_of_sample(GstSample *sample);
 
-// A buffer with the same memory that keeps the picture's buffer alive.
+// A buffer with the same memory that keeps the picture's alive. GStreamer is loaded.
 GstBuffer *btcall_picture_buffer(struct btcall_picture *picture);
 
 #endif
