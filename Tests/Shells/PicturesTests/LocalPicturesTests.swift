@@ -92,7 +92,7 @@ import VideoPlan
         let source = "filesrc location=\(folder.path())/raw ! \(PipelinePlan.captured(Studio.format))"
         pictures.capture(PipelinePlan(source), of: "2")
         try await eventually("the first camera is closed") { pictures.devices == ["2"] }
-        #expect(pictures.cameraProblem != nil)
+        try await eventually("the second one's problem is told") { pictures.cameraProblem != nil }
         try await eventually("the card is shown instead") { viewer.seen.isCard }
         pictures.capture(Studio.camera("blue"), of: "2")
         try await eventually("the second camera is seen") {
