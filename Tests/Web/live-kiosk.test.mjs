@@ -129,7 +129,7 @@ test('the button answers; the tone passes both ways; a killed browser finds the 
   await at(kiosk, '/^Front door: active$/')
   await at(door, '/^connected, the kiosk is at 0\\.(?!000)/')
   assert.deepEqual((await box.get('/calls')).map(({ state, provider }) => [state, provider]), [['active', 'Kiosk']])
-  await pause(3500)
+  await pause(5500)
 
   box.press('b')
   await box.story(/the button of headset 1: hang up/)
