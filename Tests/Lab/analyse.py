@@ -18,6 +18,8 @@
     analyse.py machine [--limit MS]                      how fast the virtual CPU was, whether limits can be judged by it, and whether the
                                                          lab stood still for longer than MS (250) or too often
     analyse.py clock                                     guest clock against lab time
+    analyse.py pictures NAME [FROM TO]                   NAME/*.png, or the lines of NAME.log from and to these times of the guest, as
+                                                         guest/picture.py's "summary"
 
 A recording FILE.wav has its time beside it in FILE.times (lines "sample time"; "# clock guest|unit|lab", "# mode
 steady|arrival"). T is lab time in seconds (or +S, -S: seconds after the beginning, before the end). A recording without
@@ -25,6 +27,7 @@ times is placed by --start or --end, the lab time of its first or last sample. C
 watch.log, those of the unit in unit/watch.log ("# clock unit").
 """
 import argparse
+import glob
 import json
 import os
 import sys
@@ -32,6 +35,9 @@ import sys
 import numpy as np
 
 import counted
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "guest"))
+import picture
 
 # A stall appears later in the recordings: audio is queued between headset and sound card.
 STALL_BEFORE, STALL_AFTER = 0.02, 0.20
@@ -441,10 +447,19 @@ def main():
     v.add_argument("--near", nargs="*", default=[]), v.add_argument("--far", nargs="*", default=[])
     v.add_argument("--window", nargs=3, action="append", default=[])
     verbs.add_parser("clock")
+    v = verbs.add_parser("pictures")
+    v.add_argument("name"), v.add_argument("begin", type=float, nargs="?", default=0.0)
+    v.add_argument("end", type=float, nargs="?", default=float("inf"))
     v = verbs.add_parser("machine")
     v.add_argument("--limit", type=float, default=LONGEST_MS)
     a = p.parse_args()
-    if a.verb == "make":
+    if a.verb == "pictures":
+        lines = [picture.line_of_file(file) for file in sorted(glob.glob(f"{a.name}/*.png"))]
+        if os.path.exists(a.name + ".log"):
+            with open(a.name + ".log") as f:
+                lines = f.read().splitlines()
+        result = picture.summary([each for each in picture.parse("\n".join(lines)) if a.begin <= each[0] <= a.end])
+    elif a.verb == "make":
         counted.write_wav(a.file, a.seconds, a.rate, a.code, tone=a.tone)
         result = {"file": a.file, "seconds": a.seconds, "rate": a.rate, "code": a.code}
     elif a.verb == "stereo":

@@ -5,8 +5,9 @@ number, the time of the picture, and a checksum.
     picture.py camera NODE WIDTHxHEIGHT RATE NUMBER   is that camera, on a V4L2 output device, until it is killed
     picture.py read NODE                              one line for each picture that NODE delivers, until it is killed
     picture.py y4m                                    the same for YUV4MPEG2 on standard input, until it ends
-    picture.py png FILE...                            the same for pictures in files, at the time of each file
-    picture.py summary FILE [FROM [TO]]               JSON about such lines, from and to these times
+    picture.py collect DIRECTORY NAME                 gives samples of baresip there names of their own, NAME-0001.png, until it is killed
+    picture.py png FILE...                            the same lines for pictures in files, at the time of each file
+    picture.py summary FILE                           JSON about such lines
 
 A line: time in seconds; the camera's number, "-" for a picture without a code; the picture's own time, 0 without; a checksum.
 """
@@ -163,6 +164,17 @@ def y4m(stream):
         print(line_of(time.time(), found, zlib.crc32(picture[:width * height])), flush=True)
 
 
+def collect(directory, name):
+    """baresip names its samples by the second."""
+    number = 0
+    while True:
+        for entry in os.listdir(directory):
+            if entry.startswith("snapshot-recv-"):
+                number += 1
+                os.rename(os.path.join(directory, entry), f"{name}-{number:04}.png")
+        time.sleep(0.05)
+
+
 def png(data):
     """Width, height, bytes a pixel and the rows of a PNG of 8 bits a channel, not interlaced."""
     if data[:8] != b"\x89PNG\r\n\x1a\n":
@@ -271,15 +283,14 @@ def main(verb, *words):
         read(*words)
     elif verb == "y4m":
         y4m(sys.stdin.buffer)
+    elif verb == "collect":
+        collect(*words)
     elif verb == "png":
         for name in words:
             print(line_of_file(name))
     elif verb == "summary":
-        begin, end = (float(word) if word else None for word in (*words[1:], "", "")[:2])
         with open(words[0], encoding="ascii") as file:
-            pictures = parse(file.read())
-        print(json.dumps(summary([picture for picture in pictures
-                                  if (begin is None or picture[0] >= begin) and (end is None or picture[0] <= end)])))
+            print(json.dumps(summary(parse(file.read()))))
     else:
         raise SystemExit(__doc__)
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=480 alone=1
+# lab: limit=480 alone=1 long=1
 # The pictures of btcall-video in a video call of two baresip: the board's takes its picture from v4l2loopback, and the far one
 # keeps samples of what it has received. The cameras' pictures carry their own time (guest/picture.py), so that an old or a frozen
 # one is seen. Camera changed, switched off, held, pulled out (vivid) and back; a tap whose client is killed; idle before and after.
@@ -21,27 +21,39 @@ descriptors_of() { find "/proc/$1/fd" -type l | wc -l; }
 switches_of() { cat /proc/$1/task/*/status | awk '/ctxt_switches/ { sum += $2 } END { print sum }'; }     # PROCESS
 call_path() { "${bus[@]}" get-property org.btcall /org/btcall/calls org.btcall.Calls1 Calls | jq -r '.data[0]'; }
 local_video() { busctl --system set-property org.btcall "$(call_path)" org.btcall.Call1 LocalVideoEnabled b "$1"; }
-pictures() { python3 "$LAB/guest/picture.py" "$@"; }
+pictures=(python3 "$LAB/guest/picture.py")
 # What the reader of the loopback device has got between two times.
-between() { pictures summary "$SHARE/read.log" "$1" "$2"; }                      # FROM TO
-# Samples of what the far baresip has decoded, with their times, in $SHARE/far.log. The name of its files has only seconds.
-sample() { # SECONDS
-	local end=$((${EPOCHREALTIME/./} + $1 * 1000000)) file number=0
-	rm -f "$WORK"/sample-* snapshot-*
+between() { cp "$WORK/read.log" "$SHARE/"; analyse pictures read "$1" "$2"; }     # FROM TO
+# Samples of what the far baresip decodes, as they are while this runs; in $SHARE/NAME. The host says what is in them.
+sample() { # NAME SECONDS
+	local end=$((${EPOCHREALTIME/./} + $2 * 1000000))
+	mkdir "$SHARE/$1"
+	rm -f "$WORK"/far-*.png
 	while [ "${EPOCHREALTIME/./}" -lt $end ]; do
 		far snapshot
-		sleep 0.2
-		for file in snapshot-recv-*; do
-			[ -s "$file" ] && mv "$file" "$WORK/sample-$((1000 + number++)).png"
-		done
+		read -r -t 0.2 -u 6
 	done
-	pictures png "$WORK"/sample-*.png > "$SHARE/far.log"
-	cat "$SHARE/far.log" >> "$SHARE/far-all.log"
+	mv "$WORK"/far-*.png "$SHARE/$1/"
+	far_said=$(analyse pictures "$1")
+	note "$1: the far end: $far_said"
 }
+# Processor time of each program in a window, in percent of the virtual CPU.
+load() {
+	local name pid words=
+	for name in btcalld=$BTCALLD btcall-video=$VIDEO board=$BOARD_PHONE far=$FAR_PHONE camera=$CAMERA1 reader=$READER collector=$COLLECTOR; do
+		pid=${name#*=}
+		words="$words ${name%=*} $(ticks "$pid")"
+	done
+	echo "$EPOCHREALTIME$words"
+}
+loads() { awk -v a="$1" -v b="$2" 'BEGIN { split(a, x); n = split(b, y); for (i = 3; i <= n; i += 2) printf "%s %.0f %% ", y[i - 1], (y[i] - x[i]) / (y[1] - x[1]) }'; }
 
 mkdir -p "$WORK/cwd" && cd "$WORK/cwd" || fail "a directory of its own"            # baresip writes samples there
+mkfifo "$WORK/never" && exec 6<>"$WORK/never"                                    # a pause without a program
 cp "$ROOT/dbus/org.btcall.Video.conf" /etc/dbus-1/system.d/
-start_btcalld || fail "btcalld starts"
+# No device: the sound of a call would take a third of the virtual CPU.
+{ lab_config; printf '[routing]\nexclude = earpiece, speakerphone\n'; } > "$SHARE/silent.conf"
+start_btcalld "$SHARE/silent.conf" || fail "btcalld starts"
 # As in packaging/v4l2loopback, with two more devices as cameras: what is written to them, they deliver.
 modprobe v4l2loopback devices=3 video_nr=9,10,11 exclusive_caps=0,0,0 card_label="btcall,lab camera 1,lab camera 2" || fail "v4l2loopback is loaded"
 cp "$ROOT/packaging/v4l2loopback/udev.rules" /run/lab/rules/71-btcall-video.rules
@@ -51,13 +63,13 @@ udevadm settle --timeout=20
 output=/dev/video9
 is "udev makes the name of the device" "$(readlink -f /dev/video-btcall)" $output
 for number in 1 2; do
-	pictures camera /dev/video$((9 + number)) 320x180 10 $number 2>>"$SHARE/cameras.log" &
+	"${pictures[@]}" camera /dev/video$((9 + number)) 160x90 10 $number 2>>"$SHARE/cameras.log" &
 	eval "CAMERA$number=$!"
 done
 first=platform:v4l2loopback-001-video-index0 second=platform:v4l2loopback-002-video-index0
 cat > "$SHARE/video.conf" <<-EOF
 	[video]
-	resolution = 320x180
+	resolution = 160x90
 	framesPerSecond = 10
 	name = Front door
 	[camera front]
@@ -87,12 +99,14 @@ FAR_MODULES="vp8 fakevideo snapshot" FAR_CONFIG="video_source fakevideo,nil
 video_display fakevideo,nil
 video_size 160x90
 video_fps 1"
+"${pictures[@]}" collect . "$WORK/far" 2>>"$SHARE/cameras.log" &
+COLLECTOR=$!
 far_softphone || fail "the far baresip starts"
 mkdir -p "$WORK/board"
 {
 	softphone_config 5060 $BOARD_CONTROL "ausine,440" "" "" ausine vp8 v4l2 fakevideo
 	printf '%s\n' "ausrc_srate 48000" "ausrc_channels 2" "video_source v4l2,/dev/video-btcall" "video_display fakevideo,nil" \
-		"video_size 320x180" "video_fps 10" "video_bitrate 500000"
+		"video_size 160x90" "video_fps 10" "video_bitrate 300000"
 } > "$WORK/board/config"
 echo "\"Board\" <$BOARD>;regint=0;outbound=\"sip:${FAR#*@};lr\"" > "$WORK/board/accounts"
 : > "$WORK/board/contacts"
@@ -105,40 +119,40 @@ check "and is a provider" wait_until 10 grep -q "baresip registered as call prov
 far dial "$BOARD"
 check "a call rings" wait_until 15 calls_are ringing
 check "S2.3 the camera is seen before the answer" wait_until 10 picture_is camera
-pictures read /dev/video-btcall > "$SHARE/read.log" 2>>"$SHARE/cameras.log" &
+"${pictures[@]}" read /dev/video-btcall > "$WORK/read.log" 2>>"$SHARE/cameras.log" &
 READER=$!
 far_mark
 check "it is answered" btcall answer
 check "the far end hears of the answer" far_wait "$(far_event CALL_ESTABLISHED)" 10
 sleep 5
 from=$EPOCHREALTIME
-sample 10
+before=$(load)
+sample quiet 10
+note "load: $(loads "$before" "$(load)")"
 said=$(between $from $EPOCHREALTIME)
 note "the softphone's device: $said"
 check_json "S2.2 it delivers the first camera, and nothing else" "$said" '[.runs[][0]] == ["1"] and .without_code <= 1'
 at_most "its oldest picture (ms)" "$(jq .age_ms_max <<<"$said")" 500
 at_most "the longest time without a new picture there (ms)" "$(jq .still_ms <<<"$said")" 400
-said=$(pictures summary "$SHARE/far.log")
-note "the far end: $said"
-check_json "the far end sees the first camera, and nothing else" "$said" '[.runs[][0]] == ["1"] and .without_code <= 1'
-at_least "samples there" "$(jq .pictures <<<"$said")" 15
-at_most "its oldest picture there (ms)" "$(jq .age_ms_max <<<"$said")" 500
+check_json "the far end sees the first camera, and nothing else" "$far_said" '[.runs[][0]] == ["1"] and .without_code <= 1'
+at_least "samples there" "$(jq .pictures <<<"$far_said")" 20
+at_most "its oldest picture there (ms)" "$(jq .age_ms_max <<<"$far_said")" 500
+at_most "the longest time without a new picture there (ms)" "$(jq .still_ms <<<"$far_said")" 800
 
 # --- another camera --------------------------------------------------------------------------------------------------------
 from=$EPOCHREALTIME
 (for camera in back front back front; do sleep 3; set_camera $camera; done) >/dev/null &
-sample 15
-wait $!
+CHANGES=$!
+sample changes 15
+wait $CHANGES
 said=$(between $from $EPOCHREALTIME)
 note "the softphone's device: $said"
 is "S2.27 the camera is changed four times" "$(jq -r '[.runs[][0]] | join(" ")' <<<"$said")" "1 2 1 2 1"
 at_most "S2.27 the longest gap (ms)" "$(jq '[.switches[].ms] | max' <<<"$said")" 300
 check_json "no card between them" "$said" '[.switches[].without] | max <= 1'
-said=$(pictures summary "$SHARE/far.log")
-note "the far end: $said"
-is "the far end sees each of them" "$(jq -r '[.runs[][0]] | join(" ")' <<<"$said")" "1 2 1 2 1"
-at_most "its oldest picture while switching (ms)" "$(jq .age_ms_max <<<"$said")" 500
-at_most "the longest time without a new picture there (ms)" "$(jq .still_ms <<<"$said")" 800
+is "the far end sees each of them" "$(jq -r '[.runs[][0]] | join(" ")' <<<"$far_said")" "1 2 1 2 1"
+at_most "its oldest picture while switching (ms)" "$(jq .age_ms_max <<<"$far_said")" 500
+at_most "the longest time without a new picture there (ms)" "$(jq .still_ms <<<"$far_said")" 800
 
 # --- the card --------------------------------------------------------------------------------------------------------------
 # WHAT CAUSE COMMAND… -- COMMAND…: the card between two commands, and never the last picture of the camera.
@@ -152,11 +166,11 @@ card() {
 	check "$what: no camera is held" wait_until 5 holds_no_camera
 	sleep 0.5
 	from=$EPOCHREALTIME
-	sample 3
+	sample "$cause" 3
 	said=$(between $from $EPOCHREALTIME)
 	note "$what: $said"
 	check_json "$what: pictures go on, all of them the card" "$said" '.pictures > 10 and .without_code == .pictures and .different <= 2'
-	check_json "$what: the far end sees no camera" "$(pictures summary "$SHARE/far.log")" '.pictures > 0 and .without_code == .pictures'
+	check_json "$what: the far end sees no camera" "$far_said" '.pictures > 3 and .without_code == .pictures'
 	check "$what: and back" "$@"
 	check "$what: the camera again" wait_until 5 picture_is camera
 	from=$EPOCHREALTIME
@@ -173,7 +187,12 @@ check "held: the camera again" wait_until 5 picture_is camera
 # Its driver lets go of it while it captures, as a driver of USB does; then it is unloaded.
 vivid=platform:vivid-000-video-index0
 plug_in() { modprobe vivid n_devs=1 node_types=0x1 num_inputs=1 input_types=0x0; }
-pull_out() { echo vivid.0 > /sys/bus/platform/drivers/vivid/unbind && wait_until 10 modprobe -r vivid; }
+pull_out() {
+	echo vivid.0 > /sys/bus/platform/drivers/vivid/unbind || return 1
+	wait_until 5 modprobe -r vivid && return
+	note "still open: $(find /proc/[0-9]*/fd -lname '/dev/video*' -printf '%p %l\n' 2>/dev/null | grep deleted); mapped: $(grep /dev/video /proc/[0-9]*/maps | grep deleted); $(lsmod | grep ^vivid)" >&2
+	return 1
+}
 has_vivid() { [ "$(of_video Cameras | jq '.data | length')" = 3 ]; }
 plug_in || fail "the kernel has vivid"
 check "the third camera is there" wait_until 10 has_vivid
@@ -201,15 +220,16 @@ check "its picture is taken" wait_until 5 picture_is camera
 # --- a tap ------------------------------------------------------------------------------------------------------------------
 is "no tap is open" "$(of_video Taps | jq .data)" 0
 mkfifo "$WORK/tap"
-pictures y4m < "$WORK/tap" > "$SHARE/tap.log" &
+"${pictures[@]}" y4m < "$WORK/tap" > "$WORK/tap.log" &
 FILE=$!
 "$BTCALL_BIN/btcall" video watch local > "$WORK/tap" 2>>"$SHARE/cameras.log" &
 WATCH=$!
-check "S2.3 a tap gets pictures" wait_until 20 eval '[ "$(wc -l < "$SHARE/tap.log")" -gt 20 ]'
+check "S2.3 a tap gets pictures" wait_until 20 eval '[ "$(wc -l < "$WORK/tap.log")" -gt 20 ]'
 is "one tap is open" "$(of_video Taps | jq .data)" 1
 kill -9 $WATCH
 wait $WATCH $FILE 2>/dev/null
-said=$(pictures summary "$SHARE/tap.log")
+cp "$WORK/tap.log" "$SHARE/"
+said=$(analyse pictures tap)
 note "the tap: $said"
 check_json "S2.3 the tap has seen the first camera" "$said" '[.runs[][0]] == ["1"] and .without_code <= 1'
 at_most "its oldest picture (ms)" "$(jq .age_ms_max <<<"$said")" 500
@@ -233,6 +253,6 @@ wait $VIDEO
 is "btcall-video ends with status 0" $? 0
 stop_follower
 end_softphones
-kill $CAMERA1 $CAMERA2
+kill $CAMERA1 $CAMERA2 $COLLECTOR
 stop_btcalld
 finish
