@@ -55,6 +55,16 @@ let webRTC: (source: String, library: String) =
     isKnownToPkgConfig("webrtc-audio-processing") && !isKnownToPkgConfig("webrtc-audio-processing-1")
     ? ("webrtc-0.c", "webrtc_audio_processing") : ("webrtc-1.cc", "webrtc-audio-processing-1")
 
+// Headers of GStreamer, also below a sysroot. Not by pkg-config, which every build would ask, also one without btcall-video,
+// and whose -pthread the package manager warns of.
+let gStreamer: [CSetting] = {
+    let folders =
+        ["include/gstreamer-1.0", "include/glib-2.0"]
+        + ["x86_64", "aarch64"].map { "lib/\($0)-linux-gnu/glib-2.0/include" }
+    // "=" is the sysroot, and means nothing without one.
+    return [.unsafeFlags(["=", ""].flatMap { root in folders.map { "-I\(root)/usr/\($0)" } })]
+}()
+
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 func nio(_ product: String) -> Target.Dependency { .product(name: product, package: "swift-nio") }
@@ -100,10 +110,10 @@ let package = Package(
         .target(name: "CBTCall", path: "Sources/C/CBTCall"),
         // Of btcall-video only.
         .target(name: "CVideo", path: "Sources/C/CVideo"),
-        .systemLibrary(
-            name: "CGStreamer", path: "Sources/C/CGStreamer", pkgConfig: "gstreamer-app-1.0 gstreamer-video-1.0",
-            providers: [.apt(["libgstreamer1.0-dev", "libgstreamer-plugins-base1.0-dev"])]),
-        .target(name: "CPictures", dependencies: ["CGStreamer"], path: "Sources/C/CPictures"),
+        .target(
+            name: "CPictures", path: "Sources/C/CPictures", cSettings: gStreamer,
+            linkerSettings: ["gstapp-1.0", "gstvideo-1.0", "gstreamer-1.0", "gobject-2.0", "glib-2.0"]
+                .map { .linkedLibrary($0) }),
         // Empty without the trait. The folder webrtc-1 stands for the library's own folder of headers, which only an unsafe flag
         // could name.
         .target(

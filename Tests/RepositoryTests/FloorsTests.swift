@@ -299,7 +299,7 @@ import Testing
         let reached = reach(of: daemon, in: targets)
         #expect(reached.contains("HeadsetControl"))
         let video: Set = [
-            "CGStreamer", "CPictures", "CVideo", "Cameras", "FrameRings", "Pictures", "VideoCapture", "VideoPlan",
+            "CPictures", "CVideo", "Cameras", "FrameRings", "Pictures", "VideoCapture", "VideoPlan",
         ]
         #expect(reached.isDisjoint(with: video))
     }
@@ -307,7 +307,7 @@ import Testing
     @Test func `GStreamer is in btcall-video only`() throws {
         let targets = try targets()
         for (path, target) in targets where path.hasPrefix("Sources/Programs/") {
-            let hasGStreamer = reach(of: target, in: targets).contains("CGStreamer")
+            let hasGStreamer = reach(of: target, in: targets).contains("CPictures")
             #expect(hasGStreamer == (target.name == "btcall-video"), "\(target.name)")
         }
     }
