@@ -27,6 +27,8 @@ final class PictureService {
         var openOutput: OutputDevice.Opener = OutputDevice.open
         /// What shows pictures instead of displays.
         var displayEnd: String?
+        /// Time without pictures after which a camera counts as frozen.
+        var stall = LocalPictures.usualStall
     }
 
     let changes = Signal<Change>()
@@ -83,7 +85,7 @@ final class PictureService {
         self.bus = bus
         self.parts = parts
         self.logger = logger
-        local = LocalPictures(name: settings.boxName ?? Self.hostName)
+        local = LocalPictures(name: settings.boxName ?? Self.hostName, stall: parts.stall)
         views = ViewOutputs(end: parts.displayEnd, opener: parts.openOutput)
         output = settings.outputDevice.map { OutputDevice($0, opener: parts.openOutput) }
         source = settings.remoteSource.map { [hub = sourceHub] in RemoteSource(parts.remoteSource($0), hub) }

@@ -10,8 +10,9 @@ package final class LocalPictures {
         case card, camera
     }
 
-    /// A camera without pictures for so long is frozen: the card is shown; after the second time it is started again.
-    private static let stall = Duration.milliseconds(400)
+    /// A camera without pictures for so long is frozen: the card is shown.
+    package nonisolated static let usualStall = Duration.milliseconds(400)
+    /// After this time it is started again, too.
     private static let mostStall = Duration.seconds(5)
     private static let look = Duration.milliseconds(200)
 
@@ -22,6 +23,7 @@ package final class LocalPictures {
     /// Something of what is shown has changed.
     package let changes = Signal<Void>()
     private let name: String
+    private let stall: Duration
     private let gate: PictureGate
     private let camera: CameraPipeline
     private let background: Background
@@ -35,9 +37,12 @@ package final class LocalPictures {
     /// The next card's time.
     private var next = Instant.zero
 
-    /// - Parameter name: text of the card.
-    package init(name: String) {
+    /// - Parameters:
+    ///   - name: text of the card.
+    ///   - stall: time without pictures after which a camera counts as frozen.
+    package init(name: String, stall: Duration = LocalPictures.usualStall) {
         self.name = name
+        self.stall = stall
         let relay = Relay()
         gate = PictureGate(
             hub, onFlow: { Task { @ControlPlane in relay.pictures?.flowing() } },
@@ -180,7 +185,7 @@ package final class LocalPictures {
         watch = nil
         guard let format, mode == .camera else { return }
         let wasSeen = gate.isFlowing
-        let limit = max(Self.stall, format.interval * 3)
+        let limit = max(stall, format.interval * 3)
         let age = gate.lookForStall(
             at: UInt64(clamping: ControlLoop.now.nanoseconds), after: UInt64(clamping: limit.nanoseconds))
         if let age, age > UInt64(clamping: max(Self.mostStall, limit * 2).nanoseconds) { camera.restart() }

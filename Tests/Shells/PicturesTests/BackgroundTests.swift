@@ -7,7 +7,8 @@ import VideoPlan
 
 /// What is behind the person.
 @Suite(.serialized, .timeLimit(.minutes(3))) @ControlPlane struct BackgroundTests {
-    private let pictures = LocalPictures(name: "box")
+    /// A busy machine is no frozen camera.
+    private let pictures = LocalPictures(name: "box", stall: .seconds(20))
     private let viewer = Viewer()
     private static let format = PictureFormat(exactWidth: 640, height: 480, rateThousandths: 30_000)
     /// Why there is no virtual background here; nil: there is.

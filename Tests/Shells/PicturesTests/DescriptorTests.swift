@@ -9,7 +9,8 @@ import VideoPlan
 
 /// Views in a descriptor of a client.
 @Suite(.serialized, .timeLimit(.minutes(3))) @ControlPlane struct DescriptorTests {
-    private let local = LocalPictures(name: "box")
+    /// A busy machine is no frozen camera.
+    private let local = LocalPictures(name: "box", stall: .seconds(20))
     private let views = ViewOutputs()
     private let folder: URL
 

@@ -9,15 +9,20 @@ import VideoPlan
 
 /// The picture that the far end gets.
 @Suite(.serialized, .timeLimit(.minutes(3))) @ControlPlane struct LocalPicturesTests {
-    private let pictures = LocalPictures(name: "Front door <1>")
+    /// A busy machine is no frozen camera.
+    private let pictures = LocalPictures(name: "Front door <1>", stall: .seconds(20))
     private let viewer = Viewer()
 
-    private func begin(_ format: PictureFormat = Studio.format) {
+    private func begin(_ format: PictureFormat = Studio.format) { begin(pictures, format) }
+
+    private func begin(_ pictures: LocalPictures, _ format: PictureFormat = Studio.format) {
         pictures.begin(format)
         pictures.hub.add(viewer)
     }
 
-    private func end() async {
+    private func end() async { await end(pictures) }
+
+    private func end(_ pictures: LocalPictures) async {
         pictures.end()
         await pictures.idle()
     }
@@ -84,7 +89,8 @@ import VideoPlan
     @Test func `where two cameras cannot be open, the first is closed before the second opens`() async throws {
         let folder = try Studio.folder()
         defer { try? FileManager.default.removeItem(at: folder) }  // It may stay.
-        begin()
+        let pictures = LocalPictures(name: "box")
+        begin(pictures)
         pictures.capture(Studio.camera("red"), of: "1")
         pictures.show(.camera)
         try await eventually("the first camera is seen") { viewer.seen.pictures > 3 }
@@ -98,11 +104,12 @@ import VideoPlan
         try await eventually("the second camera is seen") {
             viewer.shot(Studio.format).has(Studio.blue, at: 0.5, 0.5)
         }
-        await end()
+        await end(pictures)
     }
 
     @Test func `a camera that freezes is replaced by the card, and by its picture when that comes back`() async throws {
-        begin()
+        let pictures = LocalPictures(name: "box")
+        begin(pictures)
         pictures.capture(Studio.camera("red"), of: "1")
         pictures.show(.camera)
         try await eventually("the camera is seen") { viewer.seen.pictures > 3 }
@@ -116,7 +123,7 @@ import VideoPlan
         try await eventually("the camera is seen again") {
             viewer.shot(Studio.format).has(Studio.blue, at: 0.5, 0.5)
         }
-        await end()
+        await end(pictures)
     }
 
     @Test func `a camera that fails says why, and is tried again`() async throws {

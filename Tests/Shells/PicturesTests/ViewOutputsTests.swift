@@ -9,7 +9,8 @@ import VideoPlan
 
 /// Displays, picture in picture, output nodes.
 @Suite(.serialized, .timeLimit(.minutes(3))) @ControlPlane struct ViewOutputsTests {
-    private let local = LocalPictures(name: "box")
+    /// A busy machine is no frozen camera.
+    private let local = LocalPictures(name: "box", stall: .seconds(20))
     private let remote = FrameHub()
     private let folder: URL
     private static let canvas = (width: 640, height: 480)
