@@ -45,7 +45,7 @@ extension DaemonTests {
                 #expect(try await box.bridge.calls.list().isEmpty)
                 let ids = provider.objects.dropFirst().map { $0["call"] as? String }
                 #expect(ids.allSatisfy { $0 == call.id.description })
-                try provider.endInput()
+                provider.endInput()
                 #expect(try await provider.status() == 0)
                 #expect(provider.errors == "")
             }
@@ -91,7 +91,7 @@ extension DaemonTests {
                 #expect(texts.count == 14)
                 let rest = provider.words.filter { !$0.hasPrefix("error") }
                 #expect(rest == ["registered", "reported 12", "state alerting", "state active", "state ended busy"])
-                try provider.endInput()
+                provider.endInput()
                 #expect(try await provider.status() == 0)
             }
         }
@@ -114,7 +114,7 @@ extension DaemonTests {
                         "report: \"routes\": a list expected, not \"earpiece\"",
                     ])
                 #expect(try await box.bridge.calls.list().map(\.routes) == [[.earpiece, .bluetooth]])
-                try provider.endInput()
+                provider.endInput()
                 #expect(try await provider.status() == 0)
                 let wrong = try await btcall("call", "report", "incoming", "2", "--route", "phone")
                 #expect(wrong.status == 64 && wrong.text.contains("accepted: \(accepted)"))
@@ -144,7 +144,7 @@ extension DaemonTests {
                 try await eventually("there is a call") { try await box.bridge.calls.list().count == 1 }
                 let hold = try await btcall("hold")
                 #expect(hold.status == 1)
-                try provider.endInput()
+                provider.endInput()
                 #expect(try await provider.status() == 0)
                 #expect(provider.words.last == "state ended providerGone")
                 #expect(try await box.bridge.calls.list().isEmpty)
@@ -192,7 +192,7 @@ extension DaemonTests {
                 let elsewhere = try btcall.start("dial", "sip:ann@example.org")
                 #expect(try await elsewhere.status() == 1)
                 #expect(elsewhere.errors.contains("door"), "\(elsewhere.errors)")
-                try provider.endInput()
+                provider.endInput()
                 #expect(try await provider.status() == 0)
             }
         }
@@ -220,7 +220,7 @@ extension DaemonTests {
                     }
                     return Tone.isHeard(in: heard)
                 }
-                try provider.endInput()
+                provider.endInput()
                 #expect(try await provider.status() == 0)
             }
         }
