@@ -75,6 +75,17 @@ static void *enter(void *argument)
     return NULL;
 }
 
+// Blocks all signals in the calling thread but those of a fault, which belong to the thread that causes it.
+static void block_signals(sigset_t *previous)
+{
+    static const int faults[] = { SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP };
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (size_t index = 0; index < sizeof faults / sizeof *faults; index++)
+        sigdelset(&blocked, faults[index]);
+    pthread_sigmask(SIG_BLOCK, &blocked, previous);
+}
+
 int btcall_start_thread(size_t stack, void (*body)(void *), void *context)
 {
     pthread_attr_t attributes;
@@ -89,8 +100,12 @@ int btcall_start_thread(size_t stack, void (*body)(void *), void *context)
         *start = (struct start){ body, context };
         pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
         code = pthread_attr_setstacksize(&attributes, stack);
-        if (code == 0)
+        if (code == 0) {
+            sigset_t previous;
+            block_signals(&previous);
             code = pthread_create(&thread, &attributes, enter, start);
+            pthread_sigmask(SIG_SETMASK, &previous, NULL);
+        }
         if (code != 0)
             free(start);
     }

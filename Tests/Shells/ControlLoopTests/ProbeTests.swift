@@ -27,6 +27,13 @@ import Testing
         #expect(try Self.probe("signal") == ["signal": "\(SIGTERM)", "status": "0"])
     }
 
+    @Test func `a thread beside the loop takes no signal, but its own faults`() throws {
+        #expect(
+            try Self.probe("thread") == [
+                "blocked": "\(SIGTERM),\(SIGINT),\(SIGHUP)", "signal": "\(SIGTERM)", "status": "0",
+            ])
+    }
+
     @Test func `without free descriptors a listener waits without spinning, logs it once, and continues`() throws {
         let report = try Self.probe("shortage")
         // It checks two or three times. A spinning listener takes all of the two seconds.

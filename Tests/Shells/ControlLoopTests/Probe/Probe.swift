@@ -16,10 +16,11 @@ enum Probe {
         case "background": background()
         case "idle": run { await idle() }
         case "signal": signal()
+        case "thread": thread()
         case "shortage": run { await shortage() }
         case "bus" where arguments.count == 2: run { await bus(arguments[1]) }
         default:
-            print("usage: ControlLoopProbe tasks|background|idle|signal|shortage|bus ADDRESS")
+            print("usage: ControlLoopProbe tasks|background|idle|signal|thread|shortage|bus ADDRESS")
             exit(64)
         }
     }
@@ -106,16 +107,43 @@ enum Probe {
     }
 
     private static func signal() {
-        ControlLoop.shared.run {
-            do throws(SystemError) {
-                _ = try ControlLoop.shared.onSignal(SIGTERM) {
-                    report("signal", SIGTERM)
-                    ControlLoop.shared.stop()
-                }
-            } catch {
-                report("error", error)
+        ControlLoop.shared.run { awaitTermination() }
+    }
+
+    /// Handles a signal, which this process then gets.
+    @ControlPlane
+    private static func awaitTermination() {
+        do throws(SystemError) {
+            _ = try ControlLoop.shared.onSignal(SIGTERM) {
+                report("signal", SIGTERM)
+                ControlLoop.shared.stop()
             }
-            kill(getpid(), SIGTERM)
+        } catch {
+            report("error", error)
+        }
+        kill(getpid(), SIGTERM)
+    }
+
+    /// A signal comes that the loop has begun to handle after another thread was started.
+    private static func thread() {
+        ControlLoop.shared.run {
+            var ends: [Int32] = [0, 0]
+            pipe(&ends)
+            let (reader, writer) = (ends[0], ends[1])
+            let isStarted = ControlLoop.runBeside(
+                "probe",
+                {
+                    var set = sigset_t()
+                    pthread_sigmask(SIG_BLOCK, nil, &set)
+                    let blocked = [SIGTERM, SIGINT, SIGHUP, SIGSEGV, SIGABRT].filter { sigismember(&set, $0) == 1 }
+                    report("blocked", blocked.map { "\($0)" }.joined(separator: ","))
+                    close(writer)
+                    // Until the process ends.
+                    poll(nil, 0, -1)
+                }, then: { _ in })
+            var byte: UInt8 = 0
+            if isStarted { _ = read(reader, &byte, 1) }
+            awaitTermination()
         }
     }
 
