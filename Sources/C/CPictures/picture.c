@@ -115,6 +115,13 @@ static int is_packed(const GstVideoFrame *frame, uint32_t width, uint32_t height
         && GST_VIDEO_FRAME_PLANE_STRIDE(frame, 2) == (int)half(width);
 }
 
+// Whether the picture may be kept. Memory of a driver goes back to it with the last who holds the buffer: somebody slow would
+// keep the camera in use, also one that has gone.
+static int is_lasting(GstBuffer *buffer)
+{
+    return gst_memory_is_type(gst_buffer_peek_memory(buffer, 0), GST_ALLOCATOR_SYSMEM);
+}
+
 struct btcall_picture *btcall_picture_of_sample(GstSample *sample)
 {
     GstBuffer *buffer = gst_sample_get_buffer(sample);
@@ -128,12 +135,11 @@ struct btcall_picture *btcall_picture_of_sample(GstSample *sample)
         || !gst_video_frame_map(&frame, &info, buffer, GST_MAP_READ))
         return NULL;
     uint32_t width = (uint32_t)GST_VIDEO_INFO_WIDTH(&info), height = (uint32_t)GST_VIDEO_INFO_HEIGHT(&info);
-    struct btcall_picture *picture = NULL;
-    if (format == GST_VIDEO_FORMAT_I420 && is_packed(&frame, width, height)) {
+    if (format == GST_VIDEO_FORMAT_I420 && is_packed(&frame, width, height) && is_lasting(buffer)) {
         gst_video_frame_unmap(&frame);
         return btcall_picture_take(gst_buffer_ref(buffer), width, height);
     }
-    picture = copy_frame(&frame, width, height);
+    struct btcall_picture *picture = copy_frame(&frame, width, height);
     gst_video_frame_unmap(&frame);
     return picture;
 }
@@ -154,7 +160,7 @@ GstBuffer *btcall_picture_buffer(struct btcall_picture *picture)
     }
     GstBuffer *buffer = gst_buffer_new();
     gst_buffer_copy_into(buffer, picture->buffer, GST_BUFFER_COPY_META | GST_BUFFER_COPY_MEMORY, 0, (gsize)-1);
-    // The memory of a camera's driver goes back to it with its buffer.
+    // A pool gets its memory back with its buffer.
     gst_buffer_add_parent_buffer_meta(buffer, picture->buffer);
     return buffer;
 }

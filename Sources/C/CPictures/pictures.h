@@ -22,7 +22,8 @@ struct btcall_picture *btcall_picture_take(GstBuffer *buffer, uint32_t width, ui
 // A new picture whose bytes may be written before anybody else sees it.
 struct btcall_picture *btcall_picture_make(uint32_t width, uint32_t height, uint8_t **bytes);
 
-// The picture of a sample of an appsink, copied if its rows are padded. GRAY8 gets chroma without colour.
+// The picture of a sample of an appsink, copied if its rows are padded or its memory is a driver's. GRAY8 gets chroma without
+// colour.
 struct btcall_picture *btcall_picture_of_sample(GstSample *sample);
 
 // A buffer with the same memory that keeps the picture's alive. GStreamer is loaded.

@@ -2,6 +2,7 @@
 #include "pictures.h"
 
 #include <gst/app/app.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_INPUTS = 4, LONGEST_REASON = 512 };
@@ -33,13 +34,26 @@ static GLogWriterOutput ignore_fields(GLogLevelFlags level, const GLogField *fie
     return G_LOG_WRITER_HANDLED;
 }
 
+// When v4l2src of GStreamer 1.22 closes a camera, it leaves the buffers to their holders, and keeps descriptors of a camera that
+// has gone: its driver cannot be unloaded, and the camera that returns has another number. With this variable it closes the node
+// once all buffers are back. It is set before main, while no other thread can read the environment.
+__attribute__((constructor)) static void prepare_environment(void)
+{
+    setenv("GST_V4L2_FORCE_DRAIN", "1", 0);
+}
+
 int btcall_gstreamer_load(char *reason, size_t size)
 {
     if (gst_is_initialized())
         return 0;
     // Warnings of libraries quote what others have written, and go to standard error. Errors come as messages of a pipeline.
-    g_log_set_default_handler(ignore, NULL);
-    g_log_set_writer_func(ignore_fields, NULL, NULL);
+    // GLib ends the program if the function is set twice, after a failure.
+    static int is_quiet;
+    if (!is_quiet) {
+        g_log_set_default_handler(ignore, NULL);
+        g_log_set_writer_func(ignore_fields, NULL, NULL);
+        is_quiet = 1;
+    }
     gst_segtrap_set_enabled(FALSE);
     GError *error = NULL;
     if (gst_init_check(NULL, NULL, &error))

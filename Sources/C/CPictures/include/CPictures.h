@@ -114,8 +114,9 @@ void btcall_outlet_close(struct btcall_outlet *outlet);
 // MARK: Nodes
 
 // Opens a V4L2 output node whose pictures are written with write(), and sets it to I420 of a size. The node may have another size,
-// which replaces this one: while a program has it open, nobody can change it. The rate is in thousandths of a frame per second. Returns a descriptor, or -1 with errno: ENOTTY for
-// a node that is no output, ENOTSUP for one that has no write(), EBUSY for one that has another format.
+// which replaces this one: while a program has it open, nobody can change it. The rate is in thousandths of a frame per second.
+// Returns a descriptor, or -1 with errno: ENOTTY for a node that is no output, ENOTSUP for one that has no write(), EBUSY for one
+// that has another format.
 int btcall_output_open(const char *path, uint32_t *width, uint32_t *height, uint32_t thousandths);
 
 // MARK: Displays
