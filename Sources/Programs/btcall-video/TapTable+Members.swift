@@ -11,50 +11,30 @@ extension TapTable {
         [
             .init(
                 Name.openTap, in: [("call", "o"), ("side", "s")],
-                out: [("tap", "u"), ("memory", "h"), ("wakeup", "h")],
-                answering { table, call async throws(APIError) in try await table.openTap(call) }),
+                out: [("tap", "u"), ("memory", "h"), ("wakeup", "h")], MethodCall.answering(openTap)),
             .init(
                 Name.closeTap, in: [("tap", "u")],
-                answering { table, call throws(APIError) in
-                    try table.close(call.arguments.first?.uint32Value ?? 0, of: call.sender)
-                    return []
-                }),
+                MethodCall.performing { [self] call throws(APIError) in try close(Self.number(call), of: call.sender) }),
             .init(
                 Name.offerRemote,
                 in: [("call", "o"), ("width", "u"), ("height", "u"), ("framesPerSecond", "u")],
-                out: [("offer", "u"), ("memory", "h"), ("wakeup", "h")],
-                answering { table, call async throws(APIError) in try await table.offerRemote(call) }),
+                out: [("offer", "u"), ("memory", "h"), ("wakeup", "h")], MethodCall.answering(offerRemote)),
             .init(
                 Name.withdrawRemote, in: [("offer", "u")],
-                answering { table, call throws(APIError) in
-                    try table.withdraw(call.arguments.first?.uint32Value ?? 0, of: call.sender)
-                    return []
+                MethodCall.performing { [self] call throws(APIError) in
+                    try withdraw(Self.number(call), of: call.sender)
                 }),
         ]
     }
 
     var property: ExportedInterface.Property {
-        .init(Name.taps, "u", get: { [weak self] in .uint32(UInt32(clamping: self?.count ?? 0)) })
-    }
-
-    /// A method, whose refusal is the bus error of the same name.
-    private func answering(
-        _ answer: @escaping @ControlPlane (TapTable, MethodCall) async throws(APIError) -> [Value]
-    ) -> @ControlPlane (MethodCall) async throws(BusError) -> [Value] {
-        { [weak self] call async throws(BusError) in
-            guard let self else { throw APIError(.unavailable, "btcall-video ends").busError }
-            do throws(APIError) {
-                return try await answer(self, call)
-            } catch {
-                throw error.busError
-            }
-        }
+        .init(Name.taps, "u", get: { [self] in .uint32(UInt32(clamping: count)) })
     }
 
     private func openTap(_ call: MethodCall) async throws(APIError) -> [Value] {
-        let side = try PictureSideWord(argument: call.arguments.last?.stringValue ?? "")
+        let side = PictureSide(try PictureSideWord(argument: call.arguments.last?.stringValue ?? ""))
         let path = try Self.call(call)
-        let picture = TappedPicture(side == .local ? .local : .remote, of: path == "/" ? nil : path)
+        let picture = TappedPicture(side, of: path == "/" ? nil : path)
         return Self.answer(try await open(picture, of: call.sender))
     }
 
@@ -70,6 +50,9 @@ extension TapTable {
     private static func call(_ call: MethodCall) throws(APIError) -> String {
         try TextLimit.address.check(call.arguments.first?.objectPathValue ?? "", "call")
     }
+
+    /// Of a tap or an offer; none has 0.
+    private static func number(_ call: MethodCall) -> UInt32 { call.arguments.first?.uint32Value ?? 0 }
 
     private static func answer(_ opened: Opened) -> [Value] {
         [.uint32(opened.number), .unixDescriptor(opened.memory), .unixDescriptor(opened.wakeUp)]

@@ -40,9 +40,11 @@ final class VideoObject {
 
     private var methods: [ExportedInterface.Method] {
         [
-            .init(Name.setCamera, in: [("camera", "s")], performing(setCamera)),
-            .init(Name.setCapture, in: [("resolution", "s"), ("framesPerSecond", "u")], performing(setCapture)),
-            .init(Name.reset, performing { [service] _ throws(APIError) in try service.reset() }),
+            .init(Name.setCamera, in: [("camera", "s")], MethodCall.performing(setCamera)),
+            .init(
+                Name.setCapture, in: [("resolution", "s"), ("framesPerSecond", "u")],
+                MethodCall.performing(setCapture)),
+            .init(Name.reset, MethodCall.performing { [service] _ throws(APIError) in try service.reset() }),
             .init(
                 Name.requestAccess, in: [("microphone", "b"), ("camera", "b")], out: [("access", "a{sv}")],
                 isReading: true, requestAccess),
@@ -61,20 +63,6 @@ final class VideoObject {
             .init(Name.problem, "s", get: { [service] in .string(service.problem ?? "") }),
             .init(Name.background, "s", get: { [service] in .string("\(service.background)") }),
         ]
-    }
-
-    /// A method without results, whose refusal is the bus error of the same name.
-    private func performing(
-        _ perform: @escaping @ControlPlane (MethodCall) throws(APIError) -> Void
-    ) -> @ControlPlane (MethodCall) async throws(BusError) -> [Value] {
-        { call async throws(BusError) in
-            do throws(APIError) {
-                try perform(call)
-                return []
-            } catch {
-                throw error.busError
-            }
-        }
     }
 
     // MARK: Members

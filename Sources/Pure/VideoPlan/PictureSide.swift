@@ -4,6 +4,4 @@ package enum PictureSide: String, Hashable, Sendable, CaseIterable {
     case local
     /// What the person at the box sees.
     case remote
-
-    package static let accepted = "local or remote"
 }

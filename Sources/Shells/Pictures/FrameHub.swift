@@ -50,7 +50,4 @@ package final class FrameHub: Sendable {
             }
         }
     }
-
-    /// Whether anybody gets the pictures.
-    package var isUsed: Bool { state.withLock { !$0.takers.isEmpty || !$0.consumers.isEmpty } }
 }

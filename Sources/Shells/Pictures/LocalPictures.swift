@@ -45,7 +45,7 @@ package final class LocalPictures {
         self.stall = stall
         let relay = Relay()
         gate = PictureGate(
-            hub, onFlow: { Task { @ControlPlane in relay.pictures?.flowing() } },
+            hub, onFlow: { Task { @ControlPlane in relay.pictures?.changes.send() } },
             onReplacement: { number in Task { @ControlPlane in relay.pictures?.camera.replaced(by: number) } })
         camera = CameraPipeline(gate)
         background = Background(gate)
@@ -142,8 +142,10 @@ package final class LocalPictures {
             }
             guard let self, self.format == format else { return }
             switch outcome {
-            case .success(let picture): card = picture
-            case .failure(let error): cardProblem = error
+            case .success(let picture): (card, cardProblem) = (picture, nil)
+            case .failure(let error):
+                cardProblem = error
+                changes.send()
             }
         }
     }
@@ -169,10 +171,6 @@ package final class LocalPictures {
     }
 
     // MARK: The camera
-
-    private func flowing() {
-        changes.send()
-    }
 
     private func startWatch() {
         watch?.cancel()
