@@ -322,7 +322,12 @@ final class PictureService {
     // MARK: Views
 
     /// Sets a view for a client; one with a descriptor ends with the client.
-    func setView(_ side: PictureSide, _ settings: ViewSettings, _ descriptor: PassedDescriptor?, of owner: String) {
+    ///
+    /// - Throws: `invalidArgument` for a node that something else has.
+    func setView(
+        _ side: PictureSide, _ settings: ViewSettings, _ descriptor: PassedDescriptor?, of owner: String
+    ) throws(APIError) {
+        try check(settings, at: side)
         viewNumber += 1
         let number = viewNumber
         viewNumbers[side] = number
@@ -332,6 +337,12 @@ final class PictureService {
             resetView(side)
         }
         viewChanged(side)
+    }
+
+    private func check(_ settings: ViewSettings, at side: PictureSide) throws(APIError) {
+        var views = Dictionary(uniqueKeysWithValues: PictureSide.allCases.map { ($0, view(of: $0)) })
+        views[side] = settings
+        if let conflict = self.settings.conflict(of: views) { throw APIError(.invalidArgument, conflict) }
     }
 
     /// The configuration counts again.

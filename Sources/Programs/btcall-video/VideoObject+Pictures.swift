@@ -19,8 +19,9 @@ struct PictureMembers {
     var methods: [ExportedInterface.Method] {
         [
             .init(
-                Name.setView, in: [("side", "s"), ("view", "a{sv}")], takesDescriptors: true, performing(setView)),
-            .init(Name.setBackground, in: [("background", "s")], performing(setBackground)),
+                Name.setView, in: [("side", "s"), ("view", "a{sv}")], takesDescriptors: true,
+                MethodCall.performing(setView)),
+            .init(Name.setBackground, in: [("background", "s")], MethodCall.performing(setBackground)),
         ]
     }
 
@@ -41,24 +42,11 @@ struct PictureMembers {
         }
     }
 
-    private func performing(
-        _ perform: @escaping @ControlPlane (MethodCall) async throws(APIError) -> Void
-    ) -> @ControlPlane (MethodCall) async throws(BusError) -> [Value] {
-        { call async throws(BusError) in
-            do throws(APIError) {
-                try await perform(call)
-                return []
-            } catch {
-                throw error.busError
-            }
-        }
-    }
-
     // MARK: Methods
 
     private func setView(_ call: MethodCall) async throws(APIError) {
         let side = PictureSide(try PictureSideWord(argument: call.arguments.first?.stringValue ?? ""))
-        let fields = Fields(call.arguments.last?.vardictValue ?? [:], of: "view")
+        let fields = try Fields(call.arguments.last ?? .vardict([:]), .setView)
         guard let request = try ViewRequest(fields) else { return pictures.resetView(side) }
         let settings = try ViewSettings(request)
         if let descriptor = request.descriptor {
@@ -67,12 +55,12 @@ struct PictureMembers {
             } catch {
                 throw APIError(
                     .invalidArgument,
-                    "descriptor in view is not accepted (\(error)); accepted: a pipe, a stream socket or a regular "
-                        + "file, open for writing")
+                    "descriptor in \(fields.subject) is not accepted (\(error)); accepted: a pipe, a stream socket or "
+                        + "a regular file, open for writing")
             }
         }
         try await PictureService.require(PipelinePlan.needs(of: settings))
-        pictures.setView(side, settings, request.descriptor, of: call.sender)
+        try pictures.setView(side, settings, request.descriptor, of: call.sender)
     }
 
     private func setBackground(_ call: MethodCall) async throws(APIError) {

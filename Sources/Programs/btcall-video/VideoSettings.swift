@@ -171,18 +171,21 @@ extension VideoSettings {
         for side in PictureSide.allCases {
             if let refusal = views[side]?.refusal { return "[view \(side.rawValue)]: \(refusal)" }
         }
-        if let remoteSource, remoteSource == outputDevice {
-            return "[remote] source and [output] device are both \(remoteSource): the far end would see itself"
-        }
-        var writers: [String: String] = [:]
-        if let outputDevice { writers[outputDevice] = "[output]" }
+        return conflict(of: views)
+    }
+
+    /// Why these views do not go together with each other, the output and the remote source; nil: they do.
+    func conflict(of views: [PictureSide: ViewSettings]) -> String? {
+        var users: [(node: String, name: String)] = []
+        if let remoteSource { users.append((remoteSource, "[remote] source")) }
+        if let outputDevice { users.append((outputDevice, "[output] device")) }
         for side in PictureSide.allCases {
             guard let view = views[side], view.sink == .device, let device = view.device else { continue }
-            let section = "[view \(side.rawValue)]"
-            if let other = writers[device] {
-                return "\(other) and \(section) both write to \(device): give each a device of its own"
-            }
-            writers[device] = section
+            users.append((device, "the \(side.rawValue) view"))
+        }
+        for (index, user) in users.enumerated() {
+            guard let other = users[..<index].first(where: { $0.node == user.node }) else { continue }
+            return "\(other.name) and \(user.name) are both \(user.node): give each a node of its own"
         }
         return nil
     }

@@ -14,9 +14,8 @@ package enum ViewSink: String, Hashable, Sendable, CaseIterable {
     /// A descriptor of a client, which gets YUV4MPEG2.
     case descriptor
 
-    package static let accepted = list(allCases)
-    /// The sinks of a configuration file: a descriptor comes from a client only.
-    package static let configurable = list(allCases.filter { $0 != .descriptor })
+    /// The sinks of a configuration file, for messages: a descriptor comes from a client only.
+    package static let configurable = "none, kms, wayland, fbdev or device"
 
     /// Whether it has an area on which a picture has a place.
     package var isDisplay: Bool {
@@ -24,11 +23,6 @@ package enum ViewSink: String, Hashable, Sendable, CaseIterable {
         case .kms, .wayland, .fbdev: true
         case .none, .device, .descriptor: false
         }
-    }
-
-    private static func list(_ sinks: [ViewSink]) -> String {
-        let words = sinks.map(\.rawValue)
-        return words.dropLast().joined(separator: ", ") + " or " + words[words.count - 1]
     }
 }
 
@@ -102,6 +96,7 @@ package struct ViewSettings: Hashable, Sendable {
         guard Self.acceptedRotations.contains(rotation) else {
             return "rotation is \(rotation); accepted: 0, 90, 180 or 270"
         }
+        if rotation != 0, sink == .none { return "sink none has no rotation: it shows nothing" }
         if rectangle != nil, !sink.isDisplay {
             return "sink \(sink.rawValue) has no rectangle: only kms, wayland and fbdev have one"
         }

@@ -242,6 +242,12 @@ import VideoPlan
         #expect(sink?.name == APIError(.invalidArgument, "").name)
         let rotation = await refusal(name, [.string("local"), .vardict(["sink": "kms", "rotation": .uint32(45)])])
         #expect(rotation?.message == "rotation is 45; accepted: 0, 90, 180 or 270", "\(rotation?.message ?? "")")
+        let node = await refusal(
+            name, [.string("local"), .vardict(ViewRequest(.device, device: "/dev/video-btcall").fields)])
+        #expect(
+            node?.message
+                == "[output] device and the local view are both /dev/video-btcall: give each a node of its own",
+            "\(node?.message ?? "")")
         let null = PassedDescriptor(taking: open("/dev/null", O_WRONLY | O_CLOEXEC))
         let descriptor = await refusal(
             name, [.string("local"), .vardict(ViewRequest(.descriptor, descriptor: null).fields)])
@@ -250,6 +256,32 @@ import VideoPlan
                 == true,
             "\(descriptor?.message ?? "")")
         #expect(try await box.view(.local) == ViewDescription(ViewRequest(.none)))
+        await box.stop()
+    }
+
+    @Test func `a view with an unknown entry or a value of another type is refused, and the one before stays`()
+        async throws
+    {
+        try await box.video.start()
+        let name = BTCallName.Video.setView
+        let view = ViewRequest(.device, device: "/dev/video8", rotation: 180)
+        try await box.ask(name, [.string("local"), .vardict(view.fields)])
+        let unknown = await refusal(name, [.string("local"), .vardict(["sink": "none", "rotations": .uint32(90)])])
+        #expect(
+            unknown?.message
+                == "unknown in the view of SetView: \"rotations\" (did you mean 'rotation'?); accepted: sink, device, "
+                + "rectangle, rotation, descriptor", "\(unknown?.message ?? "")")
+        // Not that of the configuration either.
+        #expect(await refusal(name, [.string("local"), .vardict(["nonsense": true])]) != nil)
+        for entry in DictionaryArgument.setView.entries {
+            let wrong: Value = entry.accepts("text") ? .uint32(1) : "text"
+            let fields = ["sink": "none"].merging([entry.name: wrong]) { $1 }
+            let error = await refusal(name, [.string("local"), .vardict(fields)])
+            #expect(error?.name == APIError(.invalidArgument, "").name, "\(entry.name)")
+            let type = "has to be of type \(entry.typeName), not \(wrong.typeSignature)"
+            #expect(error?.message == "\(entry.name) in the view of SetView \(type)")
+        }
+        #expect(try await box.view(.local).view == view)
         await box.stop()
     }
 

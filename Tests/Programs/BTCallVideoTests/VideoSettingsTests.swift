@@ -96,16 +96,25 @@ import VideoPlan
         ("[view local]\nrotation = 45", "video.conf:2: view local.rotation: '45' is not accepted; it is 0, 90, 180"),
         ("[view local]\nsink = device", "video.conf: [view local]: sink device needs a device: the path of a V4L2"),
         ("[view remote]\ndevice = /dev/fb0", "video.conf: [view remote]: sink none has no device"),
+        ("[view remote]\nrotation = 90", "video.conf: [view remote]: sink none has no rotation"),
         ("[view remote]\nsink = device\nrectangle = 0,0,8x8", "video.conf: [view remote]: sink device has no"),
         ("[output]\ndevice = video9", "video.conf:2: output.device: 'video9' is not accepted; it is the path"),
         ("[remote]\nsource = /dev/../etc/x", "video.conf:2: remote.source"),
         (
             "[remote]\nsource = /dev/video9\n[output]\ndevice = /dev/video9",
-            "video.conf: [remote] source and [output] device are both /dev/video9"
+            "video.conf: [remote] source and [output] device are both /dev/video9: give each a node of its own"
         ),
         (
             "[output]\ndevice = /dev/video9\n[view local]\nsink = device\ndevice = /dev/video9",
-            "video.conf: [output] and [view local] both write to /dev/video9: give each a device of its own"
+            "video.conf: [output] device and the local view are both /dev/video9: give each a node of its own"
+        ),
+        (
+            "[view local]\nsink = device\ndevice = /dev/video9\n[view remote]\nsink = device\ndevice = /dev/video9",
+            "video.conf: the local view and the remote view are both /dev/video9: give each a node of its own"
+        ),
+        (
+            "[remote]\nsource = /dev/video9\n[view remote]\nsink = device\ndevice = /dev/video9",
+            "video.conf: [remote] source and the remote view are both /dev/video9: give each a node of its own"
         ),
         ("[background]\npicture = wall.png", "video.conf:2: background.picture: 'wall.png' is not accepted; it is off"),
         ("[camera back]\ndevice =", "video.conf:2: camera back.device"),
