@@ -1,6 +1,6 @@
 import Cameras
 
-/// Words that mean a camera: `front` and `back` of the configuration, and the names of the present ones.
+/// Words that mean a camera: `front` and `back` of the configuration or the board, and the names of the present ones.
 struct CameraNames: Equatable, Sendable {
     static let frontWord = "front"
     static let backWord = "back"
@@ -9,6 +9,12 @@ struct CameraNames: Equatable, Sendable {
     var front: String?
     /// Nil: the box has none.
     var back: String?
+
+    /// Takes what is not named yet.
+    mutating func complete(with others: CameraNames) {
+        front = front ?? others.front
+        back = back ?? others.back
+    }
 
     /// Whether a text can be a camera's name: 1 to 256 bytes without spaces and control characters.
     static func isName(_ text: String) -> Bool {

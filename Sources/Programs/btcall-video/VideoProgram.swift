@@ -44,6 +44,7 @@ enum VideoProgram {
         } catch {
             program.fail(2, "\(error)\n\(VideoArguments.usage)")
         }
+        settings.names.complete(with: BoardCameras.names())
         return settings
     }
 

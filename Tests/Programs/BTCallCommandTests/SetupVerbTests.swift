@@ -143,7 +143,8 @@ private final class FakeBoard {
     @Test func `An invalid file of boards is refused with its line`() throws {
         for (text, part) in [
             ("[bord x]\ncard = a", "f:2: [bord x] card: there is no such section"),
-            ("[board x]\nspeaker.playback = a", "keys are model, card, note and DEVICE.KEY"),
+            ("[board x]\nspeaker.playback = a", "keys are model, card, note, camera.front, camera.back and"),
+            ("[board x]\ncamera.side = a", "there is no such key"),
             ("[board x]\nspeakerphone.loudness = a", "there is no such key"),
             (
                 "[board x]\ncard = a\n[board y]\ncard = b\n[board x]\nmodel = c",

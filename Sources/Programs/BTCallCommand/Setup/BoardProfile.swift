@@ -40,13 +40,17 @@ struct BoardProfile: Sendable {
             case "model": profiles[last].model = entry.value
             case "card": profiles[last].card = entry.value
             case "note": profiles[last].note = entry.value
+            // Of btcall-video, which reads them itself.
+            case "camera.front", "camera.back": break
             default:
                 let path = entry.key.split(separator: ".", maxSplits: 1).map { String($0) }
                 guard path.count == 2, let device = LocalDevice(rawValue: path[0]),
                     ConfigurationSection.device(device).keys.contains(where: { $0.name == path[1] })
                 else {
                     throw refused(
-                        "there is no such key", "keys are model, card, note and DEVICE.KEY, as speakerphone.playback")
+                        "there is no such key",
+                        "keys are model, card, note, camera.front, camera.back and DEVICE.KEY, as speakerphone.playback"
+                    )
                 }
                 profiles[last].keys.append((device, path[1], entry.value))
             }
