@@ -324,28 +324,29 @@ let package = Package(
             ], path: "Sources/Programs/btcall-lab",
             swiftSettings: common, linkerSettings: small),
 
-        // Applications on the library: one for a softphone, and the example of BTCall.docc.
+        // Applications on the library, their common start, and the example of BTCall.docc.
+        .target(
+            name: "CompanionKit", dependencies: ["BTCall", "BTCallAPI", "ControlLoop", "ProgramSettings", logging],
+            path: "Sources/Programs/CompanionKit", swiftSettings: common),
         .executableTarget(
             name: "btcall-baresip",
             dependencies: [
-                "BTCall", "BTCallAPI", "BaresipControl", "BluetoothTypes", "ControlLoop", "ProgramSettings",
-                "Telephony",
-                logging,
+                "BTCall", "BaresipControl", "BluetoothTypes", "CompanionKit", "ControlLoop", "Telephony", logging,
             ], path: "Sources/Programs/btcall-baresip", swiftSettings: common, linkerSettings: small),
         // HTTP and WebSocket: docs/inside/Web.md.
         .executableTarget(
             name: "btcall-web",
             dependencies: [
-                "BTCall", "BTCallAPI", "BTCallJSON", "BluetoothTypes", "ControlLoop", "Cryptography", "JSONText",
-                "ProgramSettings", "WebTokens", logging, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
+                "BTCall", "BTCallAPI", "BTCallJSON", "BluetoothTypes", "CompanionKit", "ControlLoop", "Cryptography",
+                "JSONText", "ProgramSettings", "WebTokens", logging, nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"),
                 nio("NIOWebSocket"),
             ], path: "Sources/Programs/btcall-web", swiftSettings: common, linkerSettings: small),
         // Cameras: docs/inside/Video.md.
         .executableTarget(
             name: "btcall-video",
             dependencies: [
-                "BTCall", "BTCallAPI", "BluetoothTypes", "BoardInput", "Cameras", "ControlLoop", "DBus", "FrameRings",
-                "Pictures", "ProgramSettings", "VideoCapture", "VideoPlan", logging,
+                "BTCall", "BTCallAPI", "BluetoothTypes", "BoardInput", "Cameras", "CompanionKit", "ControlLoop", "DBus",
+                "FrameRings", "Pictures", "ProgramSettings", "VideoCapture", "VideoPlan", logging,
             ], path: "Sources/Programs/btcall-video", swiftSettings: common, linkerSettings: small),
         .executableTarget(
             name: "IntercomExample", dependencies: ["BTCall"], path: "Sources/Programs/IntercomExample",

@@ -3,7 +3,7 @@ import VideoCapture
 import VideoPlan
 
 /// Settings of `btcall-video` from its configuration file and its command line.
-struct VideoSettings: FileSettings, Equatable {
+struct VideoSettings: Equatable {
     static let sections = [
         "video", "camera front", "camera back", "view local", "view remote", "remote", "output", "background",
         "privacy", "log",
@@ -48,7 +48,7 @@ struct VideoSettings: FileSettings, Equatable {
             case .output: "the path of a V4L2 output node, for example /dev/video-btcall"
             case .background: BackgroundChoice.accepted
             case .access: "allow or deny"
-            case .logLevel: "one of " + LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
+            case .logLevel: LogLevel.accepted
             }
         }
 
@@ -56,11 +56,6 @@ struct VideoSettings: FileSettings, Equatable {
         fileprivate var side: PictureSide? {
             PictureSide.allCases.first { rawValue.hasPrefix("view \($0.rawValue).") }
         }
-    }
-
-    /// The least severe messages that are logged.
-    enum LogLevel: String, Sendable, CaseIterable {
-        case trace, debug, info, notice, warning, error
     }
 
     var request = CaptureRequest()
@@ -83,8 +78,6 @@ struct VideoSettings: FileSettings, Equatable {
         return [outputDevice, remoteSource].compactMap(\.self) + shown
     }
 
-    /// Maximum size of the configuration file in bytes.
-    static let mostBytes = 64 * 1024
     private static let mostNameBytes = 64
 
     init() {}
@@ -156,18 +149,32 @@ struct VideoSettings: FileSettings, Equatable {
     }
 }
 
-// MARK: The file
+// MARK: The program
 
-extension VideoSettings {
-    /// - Throws: for the first invalid line, for a repeated key, and for keys that do not go together.
-    init(reading bytes: [UInt8], file: String) throws(SettingsError) {
-        self.init()
-        try read(bytes, file: file)
-        if let refusal { throw SettingsError("\(file): \(refusal)") }
+extension VideoSettings: CompanionSettings {
+    static var program: String { "btcall-video" }
+
+    static var standardFile: String { "/etc/btcall/video.conf" }
+
+    static var options: [String: Key] {
+        ["--state": .stateDirectory, "--log-level": .logLevel]
     }
 
-    /// Why the keys do not go together, with what is accepted; nil: they do.
-    private var refusal: String? {
+    static var usage: String {
+        """
+        usage: btcall-video [--config FILE] [--bus system|session|ADDRESS] [--state FOLDER] [--log-level LEVEL]
+                            [--foreground]
+               btcall-video --check [FILE]      reads a configuration and says what is wrong with it
+               btcall-video --version
+        Finds cameras, sets the chosen one, and gives the pictures of calls to displays and programs (org.btcall.Video).
+        Coding and network are the softphone's.
+        The configuration is /etc/btcall/video.conf unless --config names another; without --config it may be absent.
+        Options override the file. Without --bus the variable BTCALL_BUS names the bus, else it is the system's.
+        --foreground logs to standard error, also under a service manager.
+        """
+    }
+
+    var refusal: String? {
         for side in PictureSide.allCases {
             if let refusal = views[side]?.refusal { return "[view \(side.rawValue)]: \(refusal)" }
         }

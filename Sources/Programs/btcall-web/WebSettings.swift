@@ -2,7 +2,7 @@ import BTCall
 import ProgramSettings
 
 /// Settings of `btcall-web` from its configuration file and its command line.
-struct WebSettings: FileSettings, Equatable {
+struct WebSettings: Equatable {
     static let sections = ["web", "tokens", "limits", "log"]
 
     /// A key of the file, with its section.
@@ -34,15 +34,13 @@ struct WebSettings: FileSettings, Equatable {
             case .audience: "1 to 64 printable characters"
             case .connections, .perPeer, .streams: "1 to 10000"
             case .requestsPerSecond: "1 to 1000"
-            case .logLevel: "one of " + LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
+            case .logLevel: LogLevel.accepted
             }
         }
     }
 
-    /// The least severe messages that are logged.
-    enum LogLevel: String, Sendable, CaseIterable {
-        case trace, debug, info, notice, warning, error
-    }
+    /// Not the one of the library.
+    typealias LogLevel = ProgramSettings.LogLevel
 
     /// nil: no listener on TCP.
     var listen: ListenAddress? = .standard
@@ -65,9 +63,6 @@ struct WebSettings: FileSettings, Equatable {
     var tool = "btcall"
     /// Where the doctor is asked; not from the file.
     var doctor = DoctorSocket.standard
-
-    /// Maximum size of the configuration file in bytes.
-    static let mostBytes = 64 * 1024
 
     /// - Throws: for a value that the key does not accept.
     mutating func set(_ key: Key, _ value: String) throws(SettingsError) {
@@ -140,5 +135,30 @@ struct WebSettings: FileSettings, Equatable {
             return String(host[host.index(after: host.startIndex)..<end])
         }
         return String(host.prefix { $0 != ":" })
+    }
+}
+
+// MARK: The program
+
+extension WebSettings: CompanionSettings {
+    static var program: String { "btcall-web" }
+
+    static var standardFile: String { "/etc/btcall/web.conf" }
+
+    static var options: [String: Key] {
+        ["--listen": .listen, "--socket": .socket, "--files": .files, "--log-level": .logLevel]
+    }
+
+    static var usage: String {
+        """
+        usage: btcall-web [--config FILE] [--bus system|session|ADDRESS] [--listen ADDRESS:PORT|none] [--socket PATH|none]
+                          [--files FOLDER] [--log-level LEVEL] [--foreground]
+               btcall-web --check [FILE]      reads a configuration and says what is wrong with it
+               btcall-web --version
+        Serves the calls, routes and headsets of btcalld over HTTP and WebSocket, to web pages and programs with a token.
+        The configuration is /etc/btcall/web.conf unless --config names another; without --config it may be absent.
+        Options override the file. Without --bus the variable BTCALL_BUS names the bus, else it is the system's.
+        --foreground logs to standard error, also under a service manager.
+        """
     }
 }

@@ -2,7 +2,7 @@ package import BluetoothTypes
 package import ProgramSettings
 
 /// Settings of `btcall-baresip` from its configuration file and its command line.
-package struct BaresipSettings: FileSettings, Equatable {
+package struct BaresipSettings: Equatable {
     /// A key of the file. The command line has the same names as options.
     package enum Key: String, Sendable, CaseIterable {
         case control, account, video, logLevel
@@ -12,14 +12,9 @@ package struct BaresipSettings: FileSettings, Equatable {
             case .control: BaresipAddress.accepted
             case .account: "an address of record, as sip:alice@example.org; leave it out for baresip's current account"
             case .video: "one of " + MediaDirection.allCases.map(\.rawValue).joined(separator: ", ")
-            case .logLevel: "one of " + LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
+            case .logLevel: LogLevel.accepted
             }
         }
-    }
-
-    /// The least severe messages that are logged.
-    package enum LogLevel: String, Sendable, CaseIterable {
-        case trace, debug, info, notice, warning, error
     }
 
     package var control = BaresipAddress.standard
@@ -28,9 +23,6 @@ package struct BaresipSettings: FileSettings, Equatable {
     /// Directions of the video of each call, which baresip does not report; `.off` reports calls without video.
     package var video = MediaDirection.off
     package var logLevel = LogLevel.info
-
-    /// Maximum size of the configuration file in bytes.
-    package static let mostBytes = 64 * 1024
 
     package init() {}
 
@@ -56,13 +48,28 @@ package struct BaresipSettings: FileSettings, Equatable {
     }
 }
 
-// MARK: The file
+// MARK: The program
 
-extension BaresipSettings {
-    /// - Throws: for the first invalid line, and for a repeated key.
-    package init(reading bytes: [UInt8], file: String) throws(SettingsError) {
-        self.init()
-        try read(bytes, file: file)
+extension BaresipSettings: CompanionSettings {
+    package static var program: String { "btcall-baresip" }
+
+    package static var standardFile: String { "/etc/btcall/baresip.conf" }
+
+    package static var options: [String: Key] {
+        ["--control": .control, "--account": .account, "--log-level": .logLevel]
+    }
+
+    package static var usage: String {
+        """
+        usage: btcall-baresip [--config FILE] [--bus system|session|ADDRESS] [--control HOST:PORT] [--account ADDRESS]
+                              [--log-level LEVEL] [--foreground]
+               btcall-baresip --check [FILE]    reads a configuration and says what is wrong with it
+               btcall-baresip --version
+        Makes the calls of a running baresip those of btcalld: headsets ring, answer, hold, end and dial.
+        The configuration is /etc/btcall/baresip.conf unless --config names another; without --config it may be absent.
+        Options override the file. Without --bus the variable BTCALL_BUS names the bus, else it is the system's.
+        --foreground logs to standard error, also under a service manager.
+        """
     }
 
     /// btcalld had three of these keys, when it followed baresip itself.

@@ -1,5 +1,5 @@
 /// The command line of a program that runs beside btcalld.
-package struct ProgramArguments<Settings: FileSettings>: Sendable {
+package struct ProgramArguments<Settings: CompanionSettings>: Sendable {
     package enum Purpose: Equatable, Sendable {
         case run
         case help
@@ -16,22 +16,19 @@ package struct ProgramArguments<Settings: FileSettings>: Sendable {
     package private(set) var isForeground = false
     private var changes: [(key: Settings.Key, value: String)] = []
 
-    /// - Parameters:
-    ///   - words: without the name of the program.
-    ///   - options: those that override a key of the file.
-    ///   - standard: the file that `--check` reads without a name.
-    package init(_ words: [String], options: [String: Settings.Key], standard: String) throws(SettingsError) {
+    /// - Parameter words: without the name of the program.
+    package init(_ words: [String]) throws(SettingsError) {
         var rest = words[...]
         while let word = rest.popFirst() {
             switch word {
             case "--config": configuration = try Self.value(of: word, &rest)
             case "--bus": bus = try Self.value(of: word, &rest)
             case "--foreground": isForeground = true
-            case "--check": purpose = .check(rest.popFirst() ?? standard)
+            case "--check": purpose = .check(rest.popFirst() ?? Settings.standardFile)
             case "--version": purpose = .version
             case "--help", "-h": purpose = .help
             default:
-                guard let key = options[word] else { throw SettingsError("unknown argument \(word)") }
+                guard let key = Settings.options[word] else { throw SettingsError("unknown argument \(word)") }
                 changes.append((key, try Self.value(of: word, &rest)))
             }
         }

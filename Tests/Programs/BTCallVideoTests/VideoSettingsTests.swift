@@ -11,6 +11,8 @@ import VideoPlan
 
 /// The configuration, the command line and the kept choice.
 @Suite struct VideoSettingsTests {
+    private typealias Arguments = ProgramArguments<VideoSettings>
+
     private func read(_ text: String) throws -> VideoSettings {
         try VideoSettings(reading: Array(text.utf8), file: "video.conf")
     }
@@ -163,12 +165,12 @@ import VideoPlan
     }
 
     @Test func `arguments override the file`() throws {
-        let arguments = try VideoArguments(["--state", "/srv", "--log-level", "error", "--bus", "session"])
+        let arguments = try Arguments(["--state", "/srv", "--log-level", "error", "--bus", "session"])
         var settings = VideoSettings()
         try arguments.apply(to: &settings)
         #expect(settings.stateDirectory == "/srv" && settings.logLevel == .error && arguments.bus == "session")
-        #expect(throws: SettingsError("unknown argument --camera")) { try VideoArguments(["--camera"]) }
-        #expect(throws: SettingsError("--config needs a value")) { try VideoArguments(["--config"]) }
+        #expect(throws: SettingsError("unknown argument --camera")) { try Arguments(["--camera"]) }
+        #expect(throws: SettingsError("--config needs a value")) { try Arguments(["--config"]) }
     }
 
     // MARK: Names of cameras

@@ -5,10 +5,10 @@ import Testing
 @testable import btcall_web
 
 @Suite struct SettingsTests {
+    private typealias Arguments = ProgramArguments<WebSettings>
+
     private func read(_ text: String) throws -> WebSettings {
-        var settings = WebSettings()
-        try settings.read(Array(text.utf8), file: "web.conf")
-        return settings
+        try WebSettings(reading: Array(text.utf8), file: "web.conf")
     }
 
     private func refusal(_ text: String) -> String {
@@ -76,14 +76,14 @@ import Testing
     }
 
     @Test func `arguments override the file`() throws {
-        let arguments = try WebArguments(["--listen", "none", "--bus", "session", "--foreground"])
+        let arguments = try Arguments(["--listen", "none", "--bus", "session", "--foreground"])
         var settings = WebSettings()
         try arguments.apply(to: &settings)
         #expect(settings.listen == nil)
         #expect(arguments.bus == "session")
         #expect(arguments.isForeground)
-        #expect(throws: SettingsError.self) { try WebArguments(["--port", "80"]) }
-        #expect(throws: SettingsError.self) { try WebArguments(["--listen"]) }
+        #expect(throws: SettingsError.self) { try Arguments(["--port", "80"]) }
+        #expect(throws: SettingsError.self) { try Arguments(["--listen"]) }
     }
 
     @Test func `requests of one peer are limited, those of another are not`() {

@@ -4,6 +4,8 @@ import ProgramSettings
 import Testing
 
 @Suite struct BaresipSettingsTests {
+    private typealias Arguments = ProgramArguments<BaresipSettings>
+
     private func read(_ text: String) throws(SettingsError) -> BaresipSettings {
         try BaresipSettings(reading: Array(text.utf8), file: "baresip.conf")
     }
@@ -96,32 +98,32 @@ import Testing
 
     @Test func `options override the file`() throws {
         var settings = try read("control = 127.0.0.1:1\naccount = sip:a@b\nlogLevel = error\n")
-        try BaresipArguments([]).apply(to: &settings)
+        try Arguments([]).apply(to: &settings)
         #expect(settings == (try read("control = 127.0.0.1:1\naccount = sip:a@b\nlogLevel = error\n")))
         let words = ["--control", "127.0.0.1:2", "--account", "sip:c@d", "--log-level", "trace"]
-        try BaresipArguments(words).apply(to: &settings)
+        try Arguments(words).apply(to: &settings)
         #expect(settings == (try read("control = 127.0.0.1:2\naccount = sip:c@d\nlogLevel = trace\n")))
     }
 
     @Test func `the words of the command line have fixed places`() throws {
-        let arguments = try BaresipArguments(["--config", "f", "--bus", "session", "--foreground"])
+        let arguments = try Arguments(["--config", "f", "--bus", "session", "--foreground"])
         #expect(arguments.purpose == .run)
         #expect(arguments.configuration == "f")
         #expect(arguments.bus == "session")
         #expect(arguments.isForeground)
-        #expect(try BaresipArguments(["--check", "f"]).purpose == .check("f"))
-        #expect(try BaresipArguments(["--version"]).purpose == .version)
-        #expect(try BaresipArguments(["-h"]).purpose == .help)
+        #expect(try Arguments(["--check", "f"]).purpose == .check("f"))
+        #expect(try Arguments(["--version"]).purpose == .version)
+        #expect(try Arguments(["-h"]).purpose == .help)
     }
 
     @Test(arguments: [["--config"], ["--color"], ["file"], ["--control"]])
     func `a wrong word is named`(words: [String]) throws {
-        let error = try #require(throws: SettingsError.self) { try BaresipArguments(words) }
+        let error = try #require(throws: SettingsError.self) { try Arguments(words) }
         #expect("\(error)".contains(words[0]))
     }
 
     @Test func `a wrong value of an option is refused with what is accepted`() throws {
-        let arguments = try BaresipArguments(["--control", "baresip"])
+        let arguments = try Arguments(["--control", "baresip"])
         var settings = BaresipSettings()
         let error = try #require(throws: SettingsError.self) { try arguments.apply(to: &settings) }
         #expect("\(error)".contains("as 127.0.0.1:4444"))
