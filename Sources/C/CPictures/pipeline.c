@@ -34,10 +34,7 @@ static GLogWriterOutput ignore_fields(GLogLevelFlags level, const GLogField *fie
     return G_LOG_WRITER_HANDLED;
 }
 
-// When v4l2src of GStreamer 1.22 closes a camera, it leaves the buffers to their holders, and keeps descriptors of a camera that
-// has gone: its driver cannot be unloaded, and the camera that returns has another number. With this variable it closes the node
-// once all buffers are back. It is set before main, while no other thread can read the environment.
-__attribute__((constructor)) static void prepare_environment(void)
+void btcall_gstreamer_prepare(void)
 {
     setenv("GST_V4L2_FORCE_DRAIN", "1", 0);
 }

@@ -10,6 +10,9 @@ package enum GStreamer {
     private static let loading = Mutex<Void>(())
     private static let longestReason = 512
 
+    /// Sets what GStreamer reads from the environment. For `main`: after the arguments are read, before the first thread.
+    package static func prepare() { btcall_gstreamer_prepare() }
+
     /// Loads GStreamer, once. Blocks: the first time on a machine it looks at all plug-ins, which takes seconds.
     static func load() throws(PictureError) {
         let reason = loading.withLock { _ in

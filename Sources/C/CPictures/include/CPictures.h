@@ -14,6 +14,14 @@ extern "C" {
 
 // MARK: GStreamer
 
+// Sets what GStreamer reads from the environment; a value that is set already stays. Call this before the first thread, which
+// could read the environment meanwhile, and after the first use of CommandLine.arguments, which Swift finds beside it.
+//
+// When v4l2src of GStreamer 1.22 closes a camera, it leaves the buffers to their holders, and keeps descriptors of a camera that
+// has gone: its driver cannot be unloaded, and the camera that returns has another number. GST_V4L2_FORCE_DRAIN makes it close
+// the node once all buffers are back.
+void btcall_gstreamer_prepare(void);
+
 // Loads GStreamer; does nothing when it is loaded. May take seconds: the first time it looks at all plug-ins. Returns -1 with a
 // reason on failure.
 int btcall_gstreamer_load(char *reason, size_t size);
