@@ -3,6 +3,7 @@
 #ifndef BTCALL_DSP_H
 #define BTCALL_DSP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -79,6 +80,37 @@ BTCALL_REALTIME float btcall_interpolated_product(
 
 /// The inner product of `count` values.
 BTCALL_REALTIME float btcall_inner_product(const float *_Nonnull left, const float *_Nonnull right, size_t count);
+
+/// Values of a half-band filter beside its middle, and most frames of the lower rate that are converted at once.
+#define BTCALL_HALF_BAND_VALUES 32
+#define BTCALL_HALF_BAND_PIECE 80
+
+/// State of a conversion between two rates, one of which is twice the other; all zero at first. One direction each.
+struct btcall_half_band {
+    /// The last frames that are filtered, and those that are only delayed, each with room for a piece.
+    int16_t filtered[BTCALL_HALF_BAND_VALUES - 1 + BTCALL_HALF_BAND_PIECE];
+    int16_t delayed[BTCALL_HALF_BAND_VALUES / 2 - 1 + BTCALL_HALF_BAND_PIECE];
+    /// Frames of an incomplete pair, 0 or 1, and that frame.
+    int32_t waiting;
+    int16_t first;
+};
+
+/// Doubles the rate of `frames` frames. The even frames of the output are the input, 16 frames late; those between them are
+/// filtered. `output` has room for twice as many.
+BTCALL_REALTIME void btcall_half_band_up(
+    struct btcall_half_band *_Nonnull band, const int16_t *_Nonnull input, size_t frames, int16_t *_Nonnull output);
+
+/// Halves the rate of `frames` frames; returns how many frames of `output` it made, one for each complete pair, 15 of its
+/// frames late.
+///
+/// `is_doubled`: the input comes from `btcall_half_band_up`, alone or added to others of its kind, so that its even frames are
+/// all there is to keep: they are copied. The delay is the same, so that the two ways may alternate.
+BTCALL_REALTIME size_t btcall_half_band_down(
+    struct btcall_half_band *_Nonnull band, const int16_t *_Nonnull input, size_t frames, int16_t *_Nonnull output,
+    bool is_doubled);
+
+/// Forgets the input.
+BTCALL_REALTIME void btcall_half_band_reset(struct btcall_half_band *_Nonnull band);
 
 /// Weighted sums over a received wave (`heard`), the wave one period earlier (`before`), and its derivatives by the period
 /// (`slope`) and by the period's glide (`turn`).
