@@ -52,10 +52,10 @@ struct BlockSender: ~Copyable {
         message.deallocate()
     }
 
-    /// Sends 10 ms, given as `frames` of the bus. Returns 0, `dropped` or an errno.
+    /// Sends 10 ms, given as `frames` of the bus, perhaps doubled ones (see `Resampler`). Returns 0, `dropped` or an errno.
     @_noLocks
-    mutating func send(_ input: UnsafePointer<Int16>, _ frames: Int) -> Int32 {
-        Self.convert(&fromBus, input, frames, block, blockFrames)
+    mutating func send(_ input: UnsafePointer<Int16>, _ frames: Int, isDoubled: Bool = false) -> Int32 {
+        Self.convert(&fromBus, input, frames, block, blockFrames, isDoubled: isDoubled)
         return send(isPair: false)
     }
 
@@ -79,9 +79,9 @@ struct BlockSender: ~Copyable {
     @_noLocks
     private static func convert(
         _ resampler: inout Resampler, _ input: UnsafePointer<Int16>, _ frames: Int,
-        _ output: UnsafeMutablePointer<Int16>, _ outputFrames: Int
+        _ output: UnsafeMutablePointer<Int16>, _ outputFrames: Int, isDoubled: Bool = false
     ) {
-        let result = resampler.process(input, frames, output, outputFrames)
+        let result = resampler.process(input, frames, output, outputFrames, isDoubled: isDoubled)
         if result.made < outputFrames { clear(output + result.made, outputFrames - result.made) }
     }
 

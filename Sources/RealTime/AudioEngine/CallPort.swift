@@ -61,6 +61,8 @@ struct CallPort: ~Copyable {
     private let blockBytes: Int
     private var downlink: SampleRing
     private var toBus: Resampler
+    /// `takeBlock` gives doubled audio (see `Resampler`).
+    var doubles: Bool { @_noLocks get { toBus.doubles } }
     private var sender: BlockSender
     private let block: UnsafeMutablePointer<Int16>
     /// A received message; one frame longer than a block, so that an oversized message is detected.
@@ -233,10 +235,10 @@ struct CallPort: ~Copyable {
         return true
     }
 
-    /// Sends one block, given as `frames` of the bus. Returns 0 or an errno.
+    /// Sends one block, given as `frames` of the bus, perhaps doubled ones. Returns 0 or an errno.
     @_noLocks
-    mutating func sendBlock(_ input: UnsafePointer<Int16>, _ frames: Int) -> Int32 {
-        count(sender.send(input, frames))
+    mutating func sendBlock(_ input: UnsafePointer<Int16>, _ frames: Int, isDoubled: Bool = false) -> Int32 {
+        count(sender.send(input, frames, isDoubled: isDoubled))
     }
 
     /// A provider that does not read is not treated as failed.

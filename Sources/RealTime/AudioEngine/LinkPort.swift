@@ -220,10 +220,12 @@ struct LinkPort: ~Copyable {
         codecFrames > 0 && packetBytes != 60 ? 2 &* codecFrames : 2
     }
 
-    /// Converts a block of the bus to the link's rate and appends it to `ring`.
+    /// Converts a block of the bus, perhaps of doubled audio (see `Resampler`), to the link's rate and appends it to `ring`.
     @_noLocks
-    mutating func convert(_ block: UnsafePointer<Int16>, _ frames: Int, into ring: borrowing SampleRing) {
-        let result = fromBus.process(block, frames, pcm, Self.pcmFrames)
+    mutating func convert(
+        _ block: UnsafePointer<Int16>, _ frames: Int, into ring: borrowing SampleRing, isDoubled: Bool = false
+    ) {
+        let result = fromBus.process(block, frames, pcm, Self.pcmFrames, isDoubled: isDoubled)
         _ = ring.write(pcm, result.made)
     }
 

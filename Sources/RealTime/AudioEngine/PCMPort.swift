@@ -24,6 +24,8 @@ struct PCMPort: ~Copyable {
     /// Frames in 10 ms.
     let blockFrames: Int
     private var converter: Resampler
+    /// `takeBlock` gives doubled audio (see `Resampler`).
+    var doubles: Bool { @_noLocks get { converter.doubles } }
     private let block: UnsafeMutablePointer<Int16>
     /// A block in the ring's layout.
     private let message: UnsafeMutableRawPointer
@@ -110,11 +112,11 @@ struct PCMPort: ~Copyable {
         return there
     }
 
-    /// Gives the client 10 ms, passed as `frames` of the bus.
+    /// Gives the client 10 ms, passed as `frames` of the bus, perhaps doubled ones.
     @_noLocks
-    mutating func giveBlock(_ input: UnsafePointer<Int16>, _ frames: Int) {
+    mutating func giveBlock(_ input: UnsafePointer<Int16>, _ frames: Int, isDoubled: Bool = false) {
         engage()
-        let result = converter.process(input, frames, block, blockFrames)
+        let result = converter.process(input, frames, block, blockFrames, isDoubled: isDoubled)
         if result.made < blockFrames { clear(block + result.made, blockFrames - result.made) }
         layout.write(block, blockFrames, to: message)
         let first = position()

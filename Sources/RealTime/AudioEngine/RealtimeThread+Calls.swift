@@ -185,10 +185,16 @@ extension RealtimeThread {
     @_noLocks
     private mutating func mixDownlink() {
         clear(downlink, tickFrames)
+        isDownlinkDoubled = true
         mixPCM(isHeard: takesBlocks())
         if !takesBlocks() { return }
         for call in calls.all where call.pointee.isClocked {
-            if !call.pointee.takeBlock(scratch, tickFrames) { lineNoise.fill(scratch, tickFrames) }
+            if !call.pointee.takeBlock(scratch, tickFrames) {
+                lineNoise.fill(scratch, tickFrames)
+                isDownlinkDoubled = false
+            } else if !call.pointee.doubles {
+                isDownlinkDoubled = false
+            }
             call.pointee.hearing.apply(scratch, tickFrames)
             tapRemote(call.pointee.id, scratch)
             Mixer.add(scratch, tickFrames, to: downlink)
@@ -205,6 +211,8 @@ extension RealtimeThread {
             let queued = master.pointee.counters.pointee.queuedMilliseconds.read()
             unheard = (Int((now &- alive) / 1_000_000) + queued) * busRate / 1000 + tickFrames
         }
+        // An earlier block may begin at an odd frame, and voices are shortened.
+        if history.backlogFrames > 0 { isDownlinkDoubled = false }
         history.pass(downlink, tickFrames, unheard: unheard)
     }
 
@@ -213,20 +221,23 @@ extension RealtimeThread {
         if let fading {
             Mixer.copy(downlink, tickFrames, to: scratch)
             crossFade.fadeOut(scratch, tickFrames)
-            play(scratch, on: fading)
+            play(scratch, on: fading, isDoubled: isDownlinkDoubled)
         }
         if let master {
             if crossFade.isRunning && !continuesLead { crossFade.fadeIn(downlink, tickFrames) }
-            play(downlink, on: master)
+            play(downlink, on: master, isDoubled: isDownlinkDoubled)
         }
     }
 
     /// Plays `block` on a terminal; changes its samples.
     @_noLocks
-    mutating func play(_ block: UnsafeMutablePointer<Int16>, on terminal: TerminalPointer) {
+    mutating func play(
+        _ block: UnsafeMutablePointer<Int16>, on terminal: TerminalPointer, isDoubled: Bool = false
+    ) {
         terminal.pointee.speaker.apply(block, tickFrames)
         switch terminal.pointee.device {
-        case .link(let link): link.pointee.convert(block, tickFrames, into: terminal.pointee.playback)
+        case .link(let link):
+            link.pointee.convert(block, tickFrames, into: terminal.pointee.playback, isDoubled: isDoubled)
         case .stream(let stream, _):
             play(block, on: terminal, stream)
             return
@@ -249,10 +260,12 @@ extension RealtimeThread {
     /// the room.
     @_noLocks
     private mutating func mixUplink() {
+        isUplinkDoubled = false
         if takesManual {
             readManual(uplink)
         } else if let master, isHeard(master) {
             readMicrophone(of: master, into: uplink)
+            isUplinkDoubled = master.pointee.doubles
             noise.follow(uplink, tickFrames)
         } else {
             // Only the time of what a dead link conceals is used, not its audio.
@@ -265,6 +278,7 @@ extension RealtimeThread {
                 readMicrophone(of: fading, into: scratch)
                 crossFade.fadeOut(scratch, tickFrames)
                 Mixer.add(scratch, tickFrames, to: uplink)
+                if !fading.pointee.doubles { isUplinkDoubled = false }
             }
         }
         processVoice()
@@ -293,7 +307,7 @@ extension RealtimeThread {
     @_noLocks
     private mutating func sendUplink() {
         for call in calls.all where call.pointee.isClocked {
-            let code = call.pointee.sendBlock(spoken(to: call), tickFrames)
+            let code = call.pointee.sendBlock(spoken(to: call), tickFrames, isDoubled: isUplinkDoubled)
             if code != 0 { close(call, code: code) }
         }
         sendPCM()

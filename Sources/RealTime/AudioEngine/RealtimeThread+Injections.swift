@@ -60,7 +60,10 @@ extension RealtimeThread {
         }
         // Always applied, so that a change of volume ramps also while no application plays.
         applicationGain.apply(injected, tickFrames)
-        if isAny { Mixer.add(injected, tickFrames, to: output) }
+        if isAny {
+            Mixer.add(injected, tickFrames, to: output)
+            isUplinkDoubled = false
+        }
     }
 
     /// Discards waiting audio when the last call ends or is held, so that it is not played in the next call.

@@ -68,7 +68,10 @@ extension RealtimeThread {
         clear(injected, tickFrames)
         let queued = queuedFrames(of: master)
         for port in pcms.all where !port.pointee.isCapture {
-            if port.pointee.takeBlock(scratch, tickFrames) { Mixer.add(scratch, tickFrames, to: injected) }
+            if port.pointee.takeBlock(scratch, tickFrames) {
+                Mixer.add(scratch, tickFrames, to: injected)
+                if isHeard && !port.pointee.doubles { isDownlinkDoubled = false }
+            }
             port.pointee.setLatency(queued)
         }
         if !isHeard { return }
@@ -90,7 +93,7 @@ extension RealtimeThread {
         var queued = 0
         if let master { queued = master.pointee.capture.available }
         for port in pcms.all where port.pointee.isCapture {
-            port.pointee.giveBlock(spoken, tickFrames)
+            port.pointee.giveBlock(spoken, tickFrames, isDoubled: isUplinkDoubled)
             port.pointee.setLatency(queued)
         }
     }

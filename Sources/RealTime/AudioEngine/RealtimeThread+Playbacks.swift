@@ -146,6 +146,7 @@ extension RealtimeThread {
                 }
             } else if playback.pointee.takeBlock(scratch, tickFrames, isSilenced: isSilenced) {
                 Mixer.add(scratch, tickFrames, to: output)
+                if target == PlaybackPort.routed { isDownlinkDoubled = false }
             }
         }
     }

@@ -242,7 +242,8 @@ extension RealtimeThread {
     @_noLocks
     private mutating func prefill(_ terminal: TerminalPointer, continues: Bool) {
         let surplus = terminal.pointee.capture.available - framesSinceTick()
-        if surplus > 0 { _ = terminal.pointee.capture.discard(surplus) }
+        // By pairs, so that doubled audio goes on from an even frame.
+        if surplus > 1 { _ = terminal.pointee.capture.discard(surplus & ~1) }
         if let path = terminal.pointee.path { path.pointee.followClock(lastTick: lastTick, now: now) }
         guard let link = terminal.pointee.link else { return }
         let phase = terminal.pointee.capture.available * link.pointee.rate / busRate

@@ -59,7 +59,10 @@ extension RealtimeThread {
             if voice.isChanging { changeVoiceUnheard() }
             return
         }
-        if let port = voice.port { process(port) }
+        if let port = voice.port {
+            process(port)
+            if !port.pointee.isListener { isUplinkDoubled = false }
+        }
         voice.gate.apply(uplink, tickFrames)
         if voice.isChanging {
             changeVoice()

@@ -129,6 +129,10 @@ struct RealtimeThread: ~Copyable {
     var heardMeter = LevelMeter()
     var saidMeter = LevelMeter()
 
+    /// The blocks hold nothing but doubled audio (see `Resampler`): a device or call of half the bus's rate gets the samples
+    /// of the other end as they were. Any other audio in a block clears it.
+    var isDownlinkDoubled = false
+    var isUplinkDoubled = false
     let downlink: UnsafeMutablePointer<Int16>
     let uplink: UnsafeMutablePointer<Int16>
     let scratch: UnsafeMutablePointer<Int16>

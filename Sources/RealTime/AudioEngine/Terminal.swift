@@ -69,6 +69,8 @@ struct Terminal: ~Copyable {
     var speaker: Gain
     var microphone: Gain
     private var toBus: Resampler
+    /// `capture` holds doubled audio (see `Resampler`), from an even frame on.
+    var doubles: Bool { @_noLocks get { toBus.doubles } }
     private let converted: UnsafeMutablePointer<Int16>
     private let convertedCapacity: Int
 
