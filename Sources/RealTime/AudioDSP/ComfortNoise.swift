@@ -35,15 +35,16 @@ package struct ComfortNoise: Sendable {
     /// Follows down within 100 ms and up by a fifth a second; ignores digital silence.
     @_noLocks
     package mutating func follow(_ samples: UnsafePointer<Int16>, _ frames: Int) {
-        var energy: Float = 0
+        // Integers, which the compiler may add up in any order: as vectors.
+        var energy: Int64 = 0
         var index = 0
         while index < frames {
-            let value = Float(samples[index])
-            energy += value * value
+            let value = Int32(samples[index])
+            energy &+= Int64(value &* value)
             index &+= 1
         }
         if energy == 0 || frames <= 0 { return }
-        let level = btcall_square_root(energy / Float(frames))
+        let level = btcall_square_root(Float(energy) / Float(frames))
         var next = effective * 1.002
         if level < next { next = effective + (level - effective) * 0.2 }
         if next < Self.quietest { next = Self.quietest }

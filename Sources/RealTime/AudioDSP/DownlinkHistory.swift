@@ -129,13 +129,18 @@ package struct DownlinkHistory: ~Copyable {
     /// Tracks the peak: up at once, down by half in 1.4 s.
     @_noLocks
     private mutating func notePeak(_ samples: UnsafePointer<Int16>, _ frames: Int) {
-        peak = peak * 199 / 200
+        // Over 16 bits at a time, which the compiler turns into vectors.
+        var highest: Int16 = 0
+        var lowest: Int16 = 0
         var index = 0
         while index < frames {
-            let value = Int(samples[index])
-            if value > peak { peak = value }
-            if -value > peak { peak = -value }
-            index += 1
+            let value = samples[index]
+            highest = value > highest ? value : highest
+            lowest = value < lowest ? value : lowest
+            index &+= 1
         }
+        peak = peak * 199 / 200
+        if Int(highest) > peak { peak = Int(highest) }
+        if -Int(lowest) > peak { peak = -Int(lowest) }
     }
 }

@@ -274,13 +274,21 @@ package struct LinkReceiver: ~Copyable {
             taken = 1
             halfFrame = -1
         }
-        let start = made
-        while taken &+ 1 < count && made < capacity {
-            output[made] = Self.sample(packet[taken], packet[taken &+ 1])
-            made &+= 1
-            taken &+= 2
+        let room = capacity &- made
+        let whole = (count &- taken) / 2
+        let frames = whole < room ? whole : room
+        if frames > 0 {
+            let bytes = packet + taken
+            let samples = output + made
+            var index = 0
+            while index < frames {
+                samples[index] = Self.sample(bytes[2 &* index], bytes[2 &* index &+ 1])
+                index &+= 1
+            }
+            finishLinear(samples, frames, isDamaged: isDamaged)
+            made &+= frames
+            taken &+= 2 &* frames
         }
-        finishLinear(output + start, made &- start, isDamaged: isDamaged)
         if taken &+ 1 == count {
             halfFrame = Int(packet[taken])
             halfIsDamaged = isDamaged

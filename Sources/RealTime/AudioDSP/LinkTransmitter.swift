@@ -131,11 +131,13 @@ package struct LinkTransmitter: ~Copyable {
             _ = superWide.encode(samples, into: pending + 2)
             filled = H2Synchronizer.frameBytes
         case .cvsd, .pcm16:
+            // Constants, so that the compiler need not fear that a byte written is part of one.
+            let (bytes, values) = (pending, samples)
             var index = 0
             while index < wanted {
-                let value = UInt16(bitPattern: samples[index])
-                pending[2 &* index] = UInt8(truncatingIfNeeded: value)
-                pending[2 &* index &+ 1] = UInt8(truncatingIfNeeded: value >> 8)
+                let value = UInt16(bitPattern: values[index])
+                bytes[2 &* index] = UInt8(truncatingIfNeeded: value)
+                bytes[2 &* index &+ 1] = UInt8(truncatingIfNeeded: value >> 8)
                 index &+= 1
             }
             filled = wanted &* 2

@@ -311,9 +311,11 @@ package struct PacketLossConcealment: ~Copyable {
     @_noLocks
     private func remember(_ samples: UnsafePointer<Int16>, _ frames: Int) {
         let kept = shift(frames)
+        let values = history + (historyFrames &- kept)
+        let latest = samples + (frames &- kept)
         var index = 0
         while index < kept {
-            history[historyFrames &- kept &+ index] = Float(samples[frames &- kept &+ index])
+            values[index] = Float(latest[index])
             index &+= 1
         }
     }

@@ -1,3 +1,4 @@
+import CBTCall
 import Synchronization
 
 /// Queue of audio between one writing and one reading thread (or within one thread): signed 16 bit, mono.
@@ -42,14 +43,20 @@ package struct SampleRing: ~Copyable, @unchecked Sendable {
         let end = written.load(ordering: .relaxed)
         let room = capacity &- (end &- taken.load(ordering: .acquiring))
         let frames = count < room ? count : room
-        // Plain loops here and below: the thread sanitizer does not see into pointer.update(from:).
-        var index = 0
-        while index < frames {
-            storage[(end &+ index) & mask] = samples[index]
-            index &+= 1
-        }
-        if frames > 0 { written.store(end &+ frames, ordering: .releasing) }
+        if frames <= 0 { return frames }
+        // Two moves of C, which the thread sanitizer sees, other than pointer.update(from:).
+        let first = beforeWrap(end, frames)
+        btcall_move(storage + (end & mask), samples, 2 &* first)
+        if first < frames { btcall_move(storage, samples + first, 2 &* (frames &- first)) }
+        written.store(end &+ frames, ordering: .releasing)
         return frames
+    }
+
+    /// How many of `frames` frames from a position on lie before the end of the storage.
+    @_noLocks
+    private func beforeWrap(_ position: Int, _ frames: Int) -> Int {
+        let left = mask &+ 1 &- (position & mask)
+        return frames < left ? frames : left
     }
 
     /// Appends up to `count` frames of digital silence; returns the number appended.
@@ -82,11 +89,9 @@ package struct SampleRing: ~Copyable, @unchecked Sendable {
         let there = written.load(ordering: .acquiring) &- start &- offset
         let frames = count < there ? count : there
         if offset < 0 || frames <= 0 { return 0 }
-        var index = 0
-        while index < frames {
-            samples[index] = storage[(start &+ offset &+ index) & mask]
-            index &+= 1
-        }
+        let first = beforeWrap(start &+ offset, frames)
+        btcall_move(samples, storage + ((start &+ offset) & mask), 2 &* first)
+        if first < frames { btcall_move(samples + first, storage, 2 &* (frames &- first)) }
         return frames
     }
 
