@@ -108,6 +108,10 @@ package struct H2Synchronizer: ~Copyable {
         if hasFrame { begin() }
         var taken = 0
         while taken < count {
+            if hasSyncword && !isDamaged && fill >= Self.patternBytes {
+                taken &+= takeInside(bytes + taken, count &- taken)
+                if taken == count { return taken }
+            }
             buffer[fill] = bytes[taken]
             fill &+= 1
             taken &+= 1
@@ -121,6 +125,22 @@ package struct H2Synchronizer: ~Copyable {
                 return taken
             }
         }
+        return taken
+    }
+
+    /// Takes the bytes that decide nothing, most of a codec frame: each is between pattern and padding, and no pattern ends
+    /// with it, because those end with 0. Returns how many.
+    @_noLocks
+    private mutating func takeInside(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int {
+        let room = Self.frameBytes &- 1 &- fill
+        let most = count < room ? count : room
+        let place = buffer + fill
+        var taken = 0
+        while taken < most && bytes[taken] != 0 {
+            place[taken] = bytes[taken]
+            taken &+= 1
+        }
+        fill &+= taken
         return taken
     }
 
@@ -420,17 +440,6 @@ package struct H2Synchronizer: ~Copyable {
         case 0xC8: 2
         case 0xF8: 3
         default: -1
-        }
-    }
-
-    /// Header for a sequence number, of which the lowest two bits count.
-    @_noLocks
-    static func headerByte(sequence: Int) -> UInt8 {
-        switch sequence & 3 {
-        case 0: 0x08
-        case 1: 0x38
-        case 2: 0xC8
-        default: 0xF8
         }
     }
 }

@@ -190,3 +190,16 @@ package struct LinkTransmitter: ~Copyable {
         return bytes
     }
 }
+
+extension H2Synchronizer {
+    /// Second byte of a header for a sequence number, of which the lowest two bits count.
+    @_noLocks
+    static func headerByte(sequence: Int) -> UInt8 {
+        switch sequence & 3 {
+        case 0: 0x08
+        case 1: 0x38
+        case 2: 0xC8
+        default: 0xF8
+        }
+    }
+}
