@@ -13,7 +13,8 @@ struct LinkPort: ~Copyable {
     }
 
     static var maximumPacketBytes: Int { @_noLocks get { 2_048 } }
-    static var mutedPackets: Int { @_noLocks get { 5 } }
+    /// Packets that begin a headset's link and are muted; a simulated sound card has none, like a real one.
+    private let mutedPackets: Int
     static var settledPackets: Int { @_noLocks get { 8 } }
     static var balanceFor: Int64 { @_noLocks get { 100_000_000 } }
     static var maximumDebt: Int { @_noLocks get { 64 } }
@@ -73,6 +74,7 @@ struct LinkPort: ~Copyable {
         case .lc3SWB: format = .lc3SWB
         case .pcm(let frames): format = .pcm16(rate: frames)
         }
+        mutedPackets = if case .pcm = codec { 0 } else { 5 }
         rate = format.rate
         bytesPerSecond = format.bytesPerSecond
         packetBytes = min(max(packetBytesHint, 2), Self.maximumPacketBytes)
@@ -208,7 +210,7 @@ struct LinkPort: ~Copyable {
 
     /// Mutes the first packets of a link, which are often noise; their time counts (docs/inside/Gateway.md, voice link).
     @_noLocks
-    func isStarting() -> Bool { received <= Self.mutedPackets }
+    func isStarting() -> Bool { received <= mutedPackets }
 
     /// Number of frames that a packet represents.
     @_noLocks
