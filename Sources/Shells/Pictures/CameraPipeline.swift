@@ -12,14 +12,21 @@ final class CameraPipeline {
         let number: Int
         let keeper: PipelineKeeper
         /// Which camera it is.
-        var device: String
+        let device: String
+    }
+
+    /// A source that is being closed.
+    private struct Ending {
+        let source: Source
+        /// Whether it may be opened again: nobody waits for its end.
+        let mayReturn: Bool
     }
 
     private let gate: PictureGate
     private var lastNumber = 0
     private var current: Source?
     private var next: Source?
-    private var ending: [PipelineKeeper] = []
+    private var ending: [Ending] = []
     var onChange: (@ControlPlane () -> Void)?
 
     init(_ gate: PictureGate) {
@@ -43,7 +50,7 @@ final class CameraPipeline {
     func want(_ plan: PipelinePlan?, of device: String) {
         guard let plan else { return close() }
         guard let present = current else {
-            let source = make(device)
+            let source = source(device)
             current = source
             gate.setSource(source.number)
             gate.sourceStarts()
@@ -56,7 +63,7 @@ final class CameraPipeline {
         }
         if next?.device != device {
             dropNext()
-            let source = make(device)
+            let source = source(device)
             next = source
             gate.setNext(source.number)
         }
@@ -74,12 +81,12 @@ final class CameraPipeline {
         guard let closed = current else { return }
         current = nil
         gate.setSource(0)
-        end(closed.keeper)
+        end(closed)
     }
 
     /// Returns once no camera is open. None may be wanted.
     func idle() async {
-        for keeper in ending { await keeper.idle() }
+        for ended in ending { await ended.source.keeper.idle() }
     }
 
     /// The next source has a picture.
@@ -87,16 +94,23 @@ final class CameraPipeline {
         guard let new = next, new.number == number else { return }
         let old = current
         (current, next) = (new, nil)
-        if let old { end(old.keeper) }
+        if let old { end(old) }
         onChange?()
+    }
+
+    /// The source of a camera. One that is being closed is opened again after that: a camera cannot be open twice.
+    private func source(_ device: String) -> Source {
+        let index = ending.firstIndex { $0.source.device == device && $0.mayReturn }
+        let source = index.map { ending.remove(at: $0).source } ?? make(device)
+        source.keeper.onChange = { [weak self] keeper in self?.changed(keeper) }
+        return source
     }
 
     private func make(_ device: String) -> Source {
         lastNumber += 1
         let (number, gate) = (lastNumber, gate)
-        let keeper = PipelineKeeper { picture in gate.take(picture, of: number) }
-        keeper.onChange = { [weak self] keeper in self?.changed(keeper) }
-        return Source(number: number, keeper: keeper, device: device)
+        return Source(
+            number: number, keeper: PipelineKeeper { picture in gate.take(picture, of: number) }, device: device)
     }
 
     private func changed(_ keeper: PipelineKeeper) {
@@ -105,7 +119,7 @@ final class CameraPipeline {
             (current, next) = (new, nil)
             gate.setSource(new.number)
             gate.sourceStarts()
-            end(old.keeper) { new.keeper.restart() }
+            end(old) { new.keeper.restart() }
         }
         onChange?()
     }
@@ -114,16 +128,17 @@ final class CameraPipeline {
         guard let dropped = next else { return }
         next = nil
         gate.setNext(0)
-        end(dropped.keeper)
+        end(dropped)
     }
 
-    private func end(_ keeper: PipelineKeeper, then: (@ControlPlane () -> Void)? = nil) {
+    private func end(_ source: Source, then: (@ControlPlane () -> Void)? = nil) {
+        let keeper = source.keeper
         keeper.onChange = nil
-        ending.append(keeper)
+        ending.append(Ending(source: source, mayReturn: then == nil))
         keeper.want(nil)
         Task { @ControlPlane [self] in
             await keeper.idle()
-            ending.removeAll { $0 === keeper }
+            ending.removeAll { $0.source.keeper === keeper }
             then?()
         }
     }

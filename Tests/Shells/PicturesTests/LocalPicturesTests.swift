@@ -107,6 +107,25 @@ import VideoPlan
         await end(pictures)
     }
 
+    @Test func `a camera that is closed and wanted again at once is not open twice`() async throws {
+        begin()
+        // A port of UDP belongs to one at a time, as a camera does.
+        let port = try Studio.freePort()
+        let device = "udpsrc address=127.0.0.1 port=\(port) reuse=false ! fakesink async=false sync=false "
+        let plan = PipelinePlan(device + Studio.camera("red").description)
+        var problems: [PictureError] = []
+        pictures.changes.subscribe { [pictures] _ in problems += [pictures.cameraProblem].compactMap(\.self) }
+        for _ in 0..<10 {
+            pictures.capture(plan, of: "1")
+            pictures.show(.camera)
+            try await eventually("the camera is seen") { pictures.isCameraSeen }
+            pictures.show(.card)
+            pictures.capture(nil)
+        }
+        #expect(problems == [])
+        await end()
+    }
+
     @Test func `a camera that freezes is replaced by the card, and by its picture when that comes back`() async throws {
         let pictures = LocalPictures(name: "box")
         begin(pictures)

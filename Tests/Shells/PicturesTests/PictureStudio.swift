@@ -1,6 +1,7 @@
 import ControlLoop
 import Foundation
 import FrameRings
+import Glibc
 import Pictures
 import Synchronization
 import TestSupport
@@ -183,6 +184,25 @@ enum Studio {
         let folder = FileManager.default.temporaryDirectory.appending(path: "btcall-pictures-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         return folder
+    }
+
+    /// A port of UDP that nobody has.
+    static func freePort() throws -> Int {
+        let descriptor = try SystemError.check("socket") {
+            socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        }
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        try withUnsafeMutablePointer(to: &address) { pointer in
+            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
+                _ = try SystemError.check("bind") { bind(descriptor, name, length) }
+                _ = try SystemError.check("getsockname") { getsockname(descriptor, name, &length) }
+            }
+        }
+        return Int(UInt16(bigEndian: address.sin_port))
     }
 
     static func end(_ folder: URL) -> String {
