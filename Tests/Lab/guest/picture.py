@@ -5,8 +5,9 @@ number, the time of the picture, and a checksum.
     picture.py camera NODE WIDTHxHEIGHT RATE NUMBER   is that camera, on a V4L2 output device, until it is killed
     picture.py read NODE                              one line for each picture that NODE delivers, until it is killed
     picture.py y4m                                    the same for YUV4MPEG2 on standard input, until it ends
-    picture.py collect DIRECTORY NAME                 gives samples of baresip there names of their own, NAME-0001.png, until it is killed
-    picture.py png FILE...                            the same lines for pictures in files, at the time of each file
+    picture.py collect DIRECTORY NAME                 gives samples of baresip there names of their own with their times,
+                                                      NAME-0001-SECONDS.png, until it is killed
+    picture.py png FILE...                            the same lines for pictures in such files
     picture.py summary FILE                           JSON about such lines
 
 A line: time in seconds; the camera's number, "-" for a picture without a code; the picture's own time, 0 without; a checksum.
@@ -165,13 +166,14 @@ def y4m(stream):
 
 
 def collect(directory, name):
-    """baresip names its samples by the second."""
+    """baresip names its samples by the second, and a file system of the host may keep their times by the second only."""
     number = 0
     while True:
         for entry in os.listdir(directory):
             if entry.startswith("snapshot-recv-"):
                 number += 1
-                os.rename(os.path.join(directory, entry), f"{name}-{number:04}.png")
+                path = os.path.join(directory, entry)
+                os.rename(path, f"{name}-{number:04}-{os.stat(path).st_mtime:.3f}.png")
         time.sleep(0.05)
 
 
@@ -217,7 +219,7 @@ def unfilter(kind, row, above, step):
 def line_of_file(name):
     with open(name, "rb") as file:
         data = file.read()
-        at = os.fstat(file.fileno()).st_mtime
+    at = float(os.path.basename(name)[:-len(".png")].rsplit("-", 1)[1])
     width, height, step, rows = png(data)
     # Green is most of the brightness.
     found = read_code(lambda x, y: rows[y][x * step + (step > 2)], width, height)
