@@ -145,6 +145,9 @@ let package = Package(
             name: "HeadsetPolicy", dependencies: ["BluetoothTypes", "HandsFree"], path: "Sources/Pure/HeadsetPolicy",
             swiftSettings: pure),
         .target(
+            name: "Talk", dependencies: ["BluetoothTypes", "HandsFree", "Spelling"], path: "Sources/Pure/Talk",
+            swiftSettings: pure),
+        .target(
             name: "BaresipControl", dependencies: ["BluetoothTypes", "JSONText", "ProgramSettings", "Telephony"],
             path: "Sources/Pure/BaresipControl",
             swiftSettings: pure),
@@ -207,11 +210,12 @@ let package = Package(
             name: "Cryptography", dependencies: ["CSodium", "ControlLoop", "WebTokens"],
             path: "Sources/Shells/Cryptography", swiftSettings: common),
         .target(
-            name: "BTCallAPI", dependencies: ["BluetoothTypes", "DBus", "Spelling"], path: "Sources/Client/BTCallAPI",
+            name: "BTCallAPI", dependencies: ["BluetoothTypes", "DBus", "Spelling", "Talk"],
+            path: "Sources/Client/BTCallAPI",
             swiftSettings: common),
         .target(
             name: "BTCall",
-            dependencies: ["BTCallAPI", "BluetoothTypes", "ControlLoop", "DBus", "FrameRings", "JSONText"],
+            dependencies: ["BTCallAPI", "BluetoothTypes", "ControlLoop", "DBus", "FrameRings", "JSONText", "Talk"],
             path: "Sources/Client/BTCall", swiftSettings: common),
         // The library's values as JSON: for the command line and for web pages.
         .target(
@@ -222,7 +226,7 @@ let package = Package(
             name: "Configuration",
             dependencies: [
                 "ALSA", "AudioDSP", "BTCallAPI", "BluetoothTypes", "BoardInput", "CINIH", "ControlLoop", "HandsFree",
-                "HeadsetPolicy", "Routing", "Spelling", "Telephony", logging,
+                "HeadsetPolicy", "Routing", "Spelling", "Talk", "Telephony", logging,
             ], path: "Sources/Daemon/Configuration", swiftSettings: common),
         // The application's side of a call's audio, used by programs, bench and tests as far end.
         .target(
@@ -246,7 +250,8 @@ let package = Package(
             name: "CallControl",
             dependencies: [
                 "AudioDSP", "AudioEngine", "AudioPaths", "BTCallAPI", "BluetoothTypes",
-                "Configuration", "ControlLoop", "DBus", "Diagnostics", "JSONText", "Routing", "Telephony", logging,
+                "Configuration", "ControlLoop", "DBus", "Diagnostics", "JSONText", "Routing", "Talk", "Telephony",
+                logging,
             ],
             path: "Sources/Daemon/CallControl", swiftSettings: common),
         .target(
@@ -261,21 +266,30 @@ let package = Package(
             dependencies: [
                 "AudioEngine", "AudioPaths", "BTCallAPI", "BlueZ", "BluetoothSockets", "BluetoothTypes", "BoardControl",
                 "CallControl", "Configuration", "ControlLoop", "DBus", "Diagnostics", "HandsFree", "HeadsetPolicy",
-                "Routing", "Telephony", logging,
+                "Routing", "Talk", "Telephony", logging,
             ],
             path: "Sources/Daemon/HeadsetControl", swiftSettings: common),
+        .target(
+            name: "TalkControl",
+            dependencies: [
+                "AudioDSP", "AudioEngine", "AudioPaths", "BTCallAPI", "BlueZ", "BluetoothSockets", "BluetoothTypes",
+                "BoardControl", "CallControl", "Configuration", "ControlLoop", "DBus", "Diagnostics", "HeadsetControl",
+                "Routing", "Talk", "Telephony", logging,
+            ],
+            path: "Sources/Daemon/TalkControl", swiftSettings: common),
         .target(
             name: "BusObjects",
             dependencies: [
                 "AudioDSP", "AudioEngine", "AudioPaths", "BTCallAPI", "BlueZ", "BluetoothTypes",
                 "CallControl", "Configuration", "ControlLoop", "DBus", "Diagnostics", "HandsFree", "HeadsetControl",
-                "HeadsetPolicy", "Routing", "Telephony",
+                "HeadsetPolicy", "Routing", "Talk", "TalkControl", "Telephony",
             ],
             path: "Sources/Daemon/BusObjects", swiftSettings: common),
         .target(
             name: "BTCallDaemon",
             dependencies: [
-                "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
+                "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "TalkControl",
+                "BusObjects",
                 "ALSA", "AudioEngine", "BTCallAPI", "BlueZ", "BluetoothSockets", "BluetoothTypes", "CBTCall",
                 "Configuration", "ControlLoop", "DBus", "Routing", "Spelling", logging,
             ], path: "Sources/Daemon/BTCallDaemon",
@@ -296,7 +310,7 @@ let package = Package(
             dependencies: [
                 "AudioDSP", "AudioEngine", "AudioPaths", "BTCall", "BTCallDaemon", "BTCallSimulator", "BTCallTrials",
                 "BlueZ", "BluetoothSockets", "BluetoothTypes", "CallExchange", "Configuration", "ControlLoop", "DBus",
-                "HeadsetControl", "Routing", logging,
+                "HeadsetControl", "Routing", "Talk", logging,
             ], path: "Sources/Simulator/BTCallBench",
             swiftSettings: common + computing),
         .executableTarget(
@@ -390,12 +404,14 @@ let package = Package(
         // The fuzzed code, which libFuzzer runs, too: Tests/Fuzz/README.md.
         .testTarget(
             name: "FuzzTests",
-            dependencies: ["BaresipControl", "BluetoothTypes", "Configuration", "HandsFree", "JSONText", "Telephony"],
+            dependencies: [
+                "BaresipControl", "BluetoothTypes", "Configuration", "HandsFree", "JSONText", "Talk", "Telephony",
+            ],
             path: "Tests/Fuzz",
             exclude: [
                 "Driver", "README.md", "at.dict", "baresip.dict", "corpus", "crashes", "fuzz", "json.dict",
                 "quirks.dict",
-                "seed",
+                "seed", "talk.dict",
             ],
             swiftSettings: common),
         .testTarget(
@@ -407,6 +423,9 @@ let package = Package(
             name: "HeadsetPolicyTests", dependencies: ["BluetoothTypes", "HandsFree", "HeadsetPolicy", "TestSupport"],
             path: "Tests/Pure/HeadsetPolicyTests",
             swiftSettings: common),
+        .testTarget(
+            name: "TalkTests", dependencies: ["BluetoothTypes", "HandsFree", "Talk", "TestSupport"],
+            path: "Tests/Pure/TalkTests", resources: [.copy("Dialogues")], swiftSettings: common),
         .testTarget(
             name: "BaresipControlTests",
             dependencies: [
@@ -493,7 +512,7 @@ let package = Package(
             name: "CryptographyTests", dependencies: ["Cryptography", "WebTokens"],
             path: "Tests/Shells/CryptographyTests", resources: [.copy("Vectors")], swiftSettings: common),
         .testTarget(
-            name: "BTCallAPITests", dependencies: ["BTCallAPI", "BluetoothTypes", "DBus", "TestSupport"],
+            name: "BTCallAPITests", dependencies: ["BTCallAPI", "BluetoothTypes", "DBus", "Talk", "TestSupport"],
             path: "Tests/Client/BTCallAPITests",
             swiftSettings: common),
         .testTarget(
@@ -505,7 +524,7 @@ let package = Package(
             name: "ConfigurationTests",
             dependencies: [
                 "AudioDSP", "BTCallAPI", "BluetoothTypes", "BoardInput", "Configuration", "ControlLoop", "HandsFree",
-                "Routing", "TestSupport", logging,
+                "Routing", "Talk", "TestSupport", logging,
             ], path: "Tests/Daemon/ConfigurationTests", swiftSettings: common),
         .testTarget(
             name: "DiagnosticsTests",
@@ -550,7 +569,8 @@ let package = Package(
                 "Configuration", "HeadsetPolicy",
                 "ALSA", "AudioDSP", "AudioEngine", "BTCallDaemon", "BTCallSimulator", "BTCallBench", "BTCall",
                 "BTCallAPI", "BaresipControl", "BlueZ", "BluetoothSockets",
-                "BluetoothTypes", "BoardInput", "ControlLoop", "DBus", "HandsFree", "JSONText", "Routing", "Telephony",
+                "BluetoothTypes", "BoardInput", "ControlLoop", "DBus", "HandsFree", "JSONText", "Routing", "Talk",
+                "Telephony",
                 "TestSupport", "BTCallTrials", "CBTCall", "CallExchange", "IntercomExample", "btcall-baresip",
                 "btcall-web", logging,
             ], path: "Tests/Daemon/BTCallDaemonTests", swiftSettings: common),
@@ -589,6 +609,7 @@ let package = Package(
                 "BTCallCommand", "BTCall", "BTCallAPI", "BTCallDaemon", "BTCallJSON", "BTCallLab", "BTCallSimulator",
                 "BluetoothSockets", "BluetoothTypes", "Cameras", "CallExchange", "CommandKit", "CommandTestSupport",
                 "Configuration", "ControlLoop", "Cryptography", "DBus", "FrameRings", "JSONText", "Routing", "Spelling",
+                "Talk",
                 "TestSupport", "VideoCapture", "WebTokens", "btcall-video", argumentParser, logging,
             ], path: "Tests/Programs/BTCallCommandTests", swiftSettings: common),
         .testTarget(
@@ -602,7 +623,7 @@ let package = Package(
             dependencies: [
                 "BTCallAPI", "BTCallCommand", "BTCallDaemon", "Configuration", "BTCallLab", "BTCallSimulator",
                 "BluetoothTypes",
-                "CommandKit", "HandsFree", "TestSupport", argumentParser,
+                "CommandKit", "HandsFree", "Talk", "TestSupport", argumentParser,
             ], exclude: ["AcceptedNames/Accepted.tsv"], swiftSettings: common),
     ]
 )

@@ -54,8 +54,8 @@ import Testing
 
     /// The rooms of the daemon: each may import those before it.
     private static let rooms = [
-        "Configuration", "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "BusObjects",
-        "BTCallDaemon",
+        "Configuration", "Diagnostics", "AudioPaths", "CallControl", "BoardControl", "HeadsetControl", "TalkControl",
+        "BusObjects", "BTCallDaemon",
     ]
 
     private static let beginnings = [

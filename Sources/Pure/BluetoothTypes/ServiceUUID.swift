@@ -14,6 +14,7 @@ package struct ServiceUUID: Hashable, Sendable {
         self.text = text.lowercased()
     }
 
+    package static let serialPort = ServiceUUID(short: 0x1101)
     package static let headset = ServiceUUID(short: 0x1108)
     package static let audioSource = ServiceUUID(short: 0x110A)
     package static let audioSink = ServiceUUID(short: 0x110B)

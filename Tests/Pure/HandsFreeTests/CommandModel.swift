@@ -376,7 +376,8 @@ struct CommandModel {
             model.pick(
                 [
                     ("AT+XEVENT=BATTERY,3,11,100,0", .ok), ("AT+XEVENT=BATTERY,3", .ok), ("AT+XEVENT=BATTERY", .error),
-                    ("AT+XEVENT=DON", .ok), ("AT+XEVENT=1", .error), ("AT+XEVENT=BATTERY,3,0", .error),
+                    ("AT+XEVENT=DON", .ok), ("AT+XEVENT=TALK,1", .ok), ("AT+XEVENT=1", .error),
+                    ("AT+XEVENT=BATTERY,3,0", .error),
                 ], &random)
         }
     }

@@ -230,6 +230,7 @@ extension Dialogue.Output {
         case .audioRequested: "audio requested"
         case .ownNoiseReduction: "nrec off"
         case .voiceRecognition(let isOn): "vr \(isOn ? "on" : "off")"
+        case .talkKey(let isPressed): "talk \(isPressed ? "pressed" : "released")"
         case .vendor(let report): "vendor \(report.word)"
         }
     }

@@ -73,13 +73,13 @@ extension AudioGateway {
 
     // MARK: Plantronics
 
-    /// Handles AT+XEVENT=BATTERY,level,levels,minutes,charging; the short form has only the level, of ten. Other events are
-    /// passed on.
+    /// Handles AT+XEVENT=BATTERY,level,levels,minutes,charging, whose short form has only the level, of ten, and
+    /// AT+XEVENT=TALK,1 and TALK,0 of speaker microphones. Other events are passed on.
     private mutating func handlePlantronicsEvent(_ parameters: inout ATParameters) throws(ATSyntaxError) -> Reply {
         guard let word = parameters.text() else { throw .missing }
         guard word.utf8.first.map(Self.isLetter) == true else { throw .text }
         guard word.uppercased() == "BATTERY" else {
-            tell(.vendor(VendorReport(word, parameters)))
+            tell(Self.talkKey(word, parameters) ?? .vendor(VendorReport(word, parameters)))
             return .done
         }
         let level = try parameters.number()
@@ -97,6 +97,16 @@ extension AudioGateway {
                     .plantronics, percent: level * 100 / (levels - 1), level: level, levels: levels,
                     isCharging: charging.map { $0 != 0 }, minutesLeft: minutes)))
         return .done
+    }
+
+    /// - Returns: nil for another event, and for TALK with anything but one 0 or 1.
+    private static func talkKey(_ word: String, _ parameters: ATParameters) -> Event? {
+        guard word.uppercased() == "TALK" else { return nil }
+        return switch parameters.rest {
+        case [UInt8(ascii: "1")]: .talkKey(true)
+        case [UInt8(ascii: "0")]: .talkKey(false)
+        default: nil
+        }
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool {

@@ -54,6 +54,8 @@ extension AudioGateway {
         /// The user muted the microphone on the headset.
         case microphoneMuted(Bool)
         case audioPolicy(SinkAudioPolicy)
+        /// AT+XEVENT=TALK: the push-to-talk key of a headset or speaker microphone was pressed (1) or released (0).
+        case talkKey(Bool)
         /// A message of the headset that the gateway does not interpret (AT+XEVENT, AT+ANDROID).
         case vendor(VendorReport)
     }

@@ -25,6 +25,13 @@ package struct QuirksError: Error, Hashable, Sendable {
     package let key: String?
     package let problem: String
     package let accepted: String
+
+    package init(line: Int?, key: String?, problem: String, accepted: String) {
+        self.line = line
+        self.key = key
+        self.problem = problem
+        self.accepted = accepted
+    }
 }
 
 extension QuirksDatabase {
