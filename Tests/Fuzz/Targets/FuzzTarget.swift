@@ -14,6 +14,8 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "quirks", run: QuirksTarget.run),
         FuzzTarget(name: "baresip", run: BaresipTarget.run),
         FuzzTarget(name: "json", run: JSONTarget.run),
+        FuzzTarget(name: "talk", run: TalkTarget.run),
+        FuzzTarget(name: "talkrows", run: TalkRowsTarget.run),
     ]
     /// Not in `all`: it fails.
     static let canary = FuzzTarget(name: "canary", run: CanaryTarget.run)

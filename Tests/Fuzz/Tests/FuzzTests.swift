@@ -51,7 +51,7 @@ import Testing
     }
 
     /// libFuzzer gives up when a line is neither a comment nor a quoted token.
-    @Test(arguments: ["at", "baresip", "json", "quirks"])
+    @Test(arguments: ["at", "baresip", "json", "quirks", "talk"])
     func `every dictionary has valid lines`(_ name: String) throws {
         let text = try String(contentsOf: Self.folder.appending(path: "\(name).dict"), encoding: .utf8)
         let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
