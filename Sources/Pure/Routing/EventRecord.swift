@@ -98,6 +98,7 @@ extension EventRecord {
         ("call.outgoing", ["call", "video", "routes", "audio"]),
         ("call.incoming", ["call", "video", "routes", "audio"]),
         ("call.media", ["call", "audio", "video"]), ("call.local", ["call", "audio", "video"]),
+        ("call.talk", ["call", "on"]), ("bt.rest", ["addr", "on"]),
         ("call.routes", ["call", "routes"]),
         ("call.answered", ["call", "via"]), ("call.held", ["call"]), ("call.resumed", ["call"]),
         ("call.ended", ["call"]), ("bt.connected", ["addr", "profiles"]), ("bt.disconnected", ["addr"]),

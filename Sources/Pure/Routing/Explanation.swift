@@ -62,6 +62,8 @@ package enum Obstacle: Hashable, Sendable {
     case handsFreeOnly
     case unsupportedByCall
     case notLocal
+    /// Its link is open only while somebody talks.
+    case resting
     case penalty(remaining: Duration, attempts: Int, last: LinkFailure)
     case settling(stable: Duration, required: Duration)
     case dwell(carrier: BluetoothAddress, carried: Duration, required: Duration)
@@ -82,6 +84,7 @@ package enum Obstacle: Hashable, Sendable {
         case .handsFreeOnly: "handsFreeOnly"
         case .unsupportedByCall: "unsupportedByCall"
         case .notLocal: "notLocal"
+        case .resting: "resting"
         case .penalty: "penalty"
         case .settling: "settling"
         case .dwell: "dwell"
@@ -106,6 +109,7 @@ package enum Obstacle: Hashable, Sendable {
         case .handsFreeOnly: "HFP only and microphoneEnabled is off"
         case .unsupportedByCall: "not supported by the call"
         case .notLocal: "not a local device"
+        case .resting: "its link is open only while somebody talks"
         case .penalty(let remaining, let attempts, let last):
             "penalty \(ExplanationText.wholeSeconds(remaining)): \(attempts) \(ExplanationText.word(last))"
         case .settling(let stable, let required):
@@ -129,7 +133,7 @@ package enum Obstacle: Hashable, Sendable {
         case .dwell(_, let carried, let required): Measure(carried, of: required)
         case .switchLimit(let count, let limit, _): Measure(value: Int64(count), limit: Int64(limit), unit: "times")
         case .noDevice, .notPresent, .notConnected, .adapterOff, .excluded, .masked, .mediaOnly, .handsFreeOnly,
-            .unsupportedByCall, .notLocal:
+            .unsupportedByCall, .notLocal, .resting:
             nil
         }
     }

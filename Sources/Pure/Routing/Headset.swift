@@ -12,6 +12,9 @@ struct Headset: Hashable, Sendable {
     /// It declines calls that its wearer did not send there.
     var declinesCalls = false
 
+    /// Its link is open only while somebody talks, and nobody does.
+    var isResting = false
+
     /// Reported profiles. They survive a powered-off adapter: a profile not reported as down is up again with it.
     var hfp = false
     var a2dp = false

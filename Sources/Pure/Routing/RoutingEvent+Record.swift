@@ -31,17 +31,17 @@ extension RoutingEvent {
             EventRecord("call.routes", ("call", .text(call)), routes.map { ("routes", .list($0.map(\.rawValue))) })
         case .callLocalMedia(let call, let audio, let video):
             EventRecord("call.local", ("call", .text(call)), ("audio", .flag(audio)), ("video", .flag(video)))
+        case .callTalking(let call, let isOn): EventRecord("call.talk", ("call", .text(call)), ("on", .flag(isOn)))
         case .callAnswered(let call, let via):
             EventRecord("call.answered", ("call", .text(call)), via.map { ("via", .text($0.description)) })
         case .callHeld(let call): EventRecord("call.held", ("call", .text(call)))
         case .callResumed(let call): EventRecord("call.resumed", ("call", .text(call)))
         case .callEnded(let call): EventRecord("call.ended", ("call", .text(call)))
-        case .headsetDescribed(let address, let category, let inband):
+        case .headsetDescribed(let address, let kind, let inband):
             EventRecord(
-                "bt.described", Self.address(address), ("category", .text(category.rawValue)), ("inband", .flag(inband))
-            )
-        case .headsetPreference(let address, let takesCalls):
-            EventRecord("bt.wish", Self.address(address), ("calls", .flag(takesCalls)))
+                "bt.described", Self.address(address), ("category", .text(kind.rawValue)), ("inband", .flag(inband)))
+        case .headsetPreference(let address, let isOn): Self.record("bt.wish", address, "calls", isOn)
+        case .headsetResting(let address, let isOn): Self.record("bt.rest", address, "on", isOn)
         case .headsetConnected(let address, let profiles):
             EventRecord("bt.connected", Self.address(address), ("profiles", .list(profiles.map(\.rawValue))))
         case .headsetDisconnected(let address): EventRecord("bt.disconnected", Self.address(address))
@@ -71,6 +71,11 @@ extension RoutingEvent {
         case .interruptionEnded(let resume): EventRecord("interruption.end", ("resume", .flag(resume)))
         case .deadlineReached: EventRecord("timer")
         }
+    }
+
+    /// A record of a headset with one flag.
+    private static func record(_ word: String, _ of: BluetoothAddress, _ name: String, _ flag: Bool) -> EventRecord {
+        EventRecord(word, address(of), (name, .flag(flag)))
     }
 
     private static func address(_ address: BluetoothAddress) -> (String, EventRecord.Value) {
@@ -160,6 +165,7 @@ extension RoutingEvent {
             .callLocalMedia(
                 call: try reader.text("call"), audio: try reader.flag("audio", default: true),
                 video: try reader.flag("video", default: true))
+        case "call.talk": .callTalking(call: try reader.text("call"), isTalking: try reader.flag("on"))
         case "call.answered": .callAnswered(call: try reader.text("call"), via: try reader.via("via"))
         case "call.held": .callHeld(call: try reader.text("call"))
         case "call.resumed": .callResumed(call: try reader.text("call"))
@@ -177,6 +183,7 @@ extension RoutingEvent {
                 inbandRing: try reader.flag("inband", default: true))
         case "bt.wish":
             .headsetPreference(try reader.address("addr"), takesCalls: try reader.flag("calls", default: true))
+        case "bt.rest": .headsetResting(try reader.address("addr"), isResting: try reader.flag("on"))
         case "bt.connected":
             .headsetConnected(
                 try reader.address("addr"),

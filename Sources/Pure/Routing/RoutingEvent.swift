@@ -29,6 +29,8 @@ package enum RoutingEvent: Hashable, Sendable {
     case callRoutes(call: String, routes: [DeviceKind]?)
     /// The user's side of a call is let through or muted; like `mute`, this changes no path.
     case callLocalMedia(call: String, audio: Bool, video: Bool)
+    /// A talk key lets the user's side of a call through, or no longer; this changes no path.
+    case callTalking(call: String, isTalking: Bool)
     case callAnswered(call: String, via: AnsweredVia?)
     case callHeld(call: String)
     case callResumed(call: String)
@@ -39,6 +41,9 @@ package enum RoutingEvent: Hashable, Sendable {
     case headsetDescribed(BluetoothAddress, category: ClassOfDevice.Category, inbandRing: Bool)
     /// Whether the headset accepts calls that its wearer did not send there; true by default.
     case headsetPreference(BluetoothAddress, takesCalls: Bool)
+    /// Whether the headset has no link, because its link is open only while somebody talks; false by default, and when the
+    /// headset opens its link.
+    case headsetResting(BluetoothAddress, isResting: Bool)
     case headsetConnected(BluetoothAddress, profiles: [LinkMode])
     case headsetDisconnected(BluetoothAddress)
     /// The headset is no longer paired: it disconnects and is then unknown.

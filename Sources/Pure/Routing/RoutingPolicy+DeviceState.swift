@@ -41,7 +41,7 @@ extension RoutingPolicy {
         case .unsupportedByCall: return .unsupported
         case .penalty: return .penalty
         case .settling: return .settling
-        case .dwell, .switchLimit: return .waiting
+        case .dwell, .switchLimit, .resting: return .waiting
         case .noDevice, .notPresent, .notConnected, .awaited, .lost, .adapterOff, .excluded, .masked, .mediaOnly,
             .handsFreeOnly, .notLocal:
             return .unavailable

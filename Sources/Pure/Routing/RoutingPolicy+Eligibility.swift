@@ -78,6 +78,7 @@ extension RoutingPolicy {
             return obstacle == .notConnected ? absence(of: headset, at: situation.now) : obstacle
         }
         if situation.isLocalOnly { return .notLocal }
+        if headset.isResting { return .resting }
         guard situation.foreground.allSatisfy({ $0.supports(.bluetooth) }) else { return .unsupportedByCall }
         let now = situation.now
         if let until = headset.penaltyUntil, until > now {

@@ -22,7 +22,7 @@ extension RoutingPolicy {
             return changeMedia(of: call, audio: audio, video: video)
         case .callRoutes(let call, let routes):
             return changeRoutes(of: call, routes)
-        case .callLocalMedia:
+        case .callLocalMedia, .callTalking:
             return nil
         case .callAnswered(let call, let via):
             return answer(call, via: via, at: now)
@@ -36,6 +36,8 @@ extension RoutingPolicy {
             return describe(address, category, inbandRing: inbandRing)
         case .headsetPreference(let address, let takesCalls):
             return notePreference(of: address, takesCalls: takesCalls)
+        case .headsetResting(let address, let isResting):
+            return noteRest(of: address, isResting)
         case .headsetConnected(let address, let profiles):
             return connect(address, profiles)
         case .headsetDisconnected(let address):

@@ -19,6 +19,22 @@ extension RoutingPolicy {
         return .newDeviceAvailable
     }
 
+    /// Handles a headset whose link is open only while somebody talks. What its wearer does by the talk key counts towards no
+    /// limit.
+    mutating func noteRest(of address: BluetoothAddress, _ isResting: Bool) -> RouteChangeReason? {
+        guard let index = index(of: address), headsets[index].isResting != isResting else { return nil }
+        headsets[index].isResting = isResting
+        guard isResting else {
+            headsets[index].limitWaived = true
+            headsets[index].dwellWaived = true
+            return .newDeviceAvailable
+        }
+        if pending?.address == address { pending = nil }
+        // Its link was opened to talk, not to move the call.
+        if choice?.origin == .headsetTransfer, choice?.device == .device(.headset(address)) { choice = nil }
+        return .oldDeviceUnavailable
+    }
+
     mutating func connect(_ address: BluetoothAddress, _ profiles: [LinkMode]) -> RouteChangeReason {
         update(address, adding: true) { headset in
             for profile in profiles { headset.setProfile(profile, isUp: true) }
@@ -148,11 +164,14 @@ extension Headset {
         hfp = false
         a2dp = false
         link = .closed
+        isResting = false
     }
 
     mutating func setProfile(_ profile: LinkMode, isUp: Bool) {
         switch profile {
-        case .hfp: hfp = isUp
+        case .hfp:
+            hfp = isUp
+            if !isUp { isResting = false }
         case .a2dp: a2dp = isUp
         }
     }

@@ -179,6 +179,7 @@ extension RoutingPolicy {
         let linkMode = mode ?? used ?? (headsets[index].hfp ? .hfp : .a2dp)
         headsets[index].link = .open(LinkState.Open(mode: linkMode, since: now, isByHeadset: true))
         headsets[index].retryAt = nil
+        headsets[index].isResting = false
         let isWelcome =
             started && !calls.isEmpty && used != nil && foregroundCalls.allSatisfy { $0.supports(.bluetooth) }
         if isWelcome {

@@ -33,6 +33,8 @@ extension RoutingPolicy {
 
     /// Whether it knows any headset, connected or not.
     package var knowsHeadsets: Bool { !headsets.isEmpty }
+    /// Whether a headset has no link until somebody talks.
+    package var hasRestingHeadset: Bool { headsets.contains(where: \.isResting) }
 
     /// Present and permitted devices, settled or not, in a fixed order; headsets by address.
     package var availableDevices: [AudioDevice] {

@@ -237,6 +237,7 @@ extension Headset: RecordableObject {
         fields.part("category", &category)
         fields.part("supportsInbandRing", &supportsInbandRing)
         fields.part("declinesCalls", &declinesCalls)
+        fields.part("isResting", &isResting)
         fields.part("hfp", &hfp)
         fields.part("a2dp", &a2dp)
         fields.part("attachedAt", &attachedAt)

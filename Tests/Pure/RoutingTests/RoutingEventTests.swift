@@ -18,6 +18,7 @@ import Testing
         .callOutgoing(call: "c", video: true, routes: [.earpiece, .bluetooth]),
         .callOutgoing(call: "c", video: false, routes: nil, audio: .receiveOnly),
         .callMedia(call: "c", audio: .off, video: .sendOnly), .callLocalMedia(call: "c", audio: false, video: true),
+        .callTalking(call: "c", isTalking: true), .headsetResting(address, isResting: true),
         .callRoutes(call: "c", routes: [.earpiece]), .callRoutes(call: "c", routes: nil),
         .callIncoming(call: "c", video: false, routes: nil), .callAnswered(call: "c", via: nil),
         .callAnswered(call: "c", via: .handset), .callAnswered(call: "c", via: .headset(address)), .callHeld(call: "c"),

@@ -124,6 +124,8 @@ final class InvariantChecker {
             if links[address]?.state == .opening { links[address]?.state = .open }
         case .linkOpenedByHeadset(let address, let mode): links[address] = Link(state: .open, mode: mode)
         case .linkSilent(let address): everSilent.insert(address)
+        // The wearer presses the talk key: that change is not an automatic one.
+        case .headsetResting(let address, isResting: false): switchIns[address] = nil
         default: break
         }
     }

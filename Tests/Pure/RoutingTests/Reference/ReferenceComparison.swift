@@ -182,7 +182,7 @@ extension RandomCourse {
     private static func comparable(_ record: EventRecord, hasMicrophone: Bool, isUSB: Bool) -> EventRecord? {
         switch record.word {
         // What the media of a call mean for its device is not among the rules.
-        case "call.media", "call.local": return nil
+        case "call.media", "call.local", "call.talk", "bt.rest": return nil
         case "call.outgoing", "call.incoming":
             return EventRecord(word: record.word, arguments: record.arguments.filter { $0.name != "audio" })
         case "api.config":

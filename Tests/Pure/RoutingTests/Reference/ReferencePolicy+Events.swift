@@ -47,11 +47,11 @@ extension ReferencePolicy {
         case .interruptionBegan: interruption = .begun
         case .interruptionEnded(let resume):
             if interruption != .none { interruption = resume || calls.isEmpty ? .none : .notResumed }
-        case .callOutgoing, .callIncoming, .callMedia, .callRoutes, .callLocalMedia, .callAnswered, .callHeld,
-            .callResumed, .callEnded:
+        case .callOutgoing, .callIncoming, .callMedia, .callRoutes, .callLocalMedia, .callTalking, .callAnswered,
+            .callHeld, .callResumed, .callEnded:
             takeCall(event)
-        case .headsetDescribed, .headsetPreference, .headsetConnected, .headsetDisconnected, .headsetForgotten,
-            .headsetProfile, .adapterPowered:
+        case .headsetDescribed, .headsetPreference, .headsetResting, .headsetConnected, .headsetDisconnected,
+            .headsetForgotten, .headsetProfile, .adapterPowered:
             takePresence(event)
         case .linkOpened, .linkFailed, .linkClosed, .linkOpenedByHeadset, .linkSilent, .linkResumed, .codecChanged:
             takeLink(event)

@@ -77,7 +77,9 @@ struct ReferenceScenario: Sendable, CustomTestStringConvertible {
     var testDescription: String { "\(scenario.id): \(scenario.title)" }
 
     static let all: [ReferenceScenario] = {
-        NamedScenario.files.flatMap { url -> [ReferenceScenario] in
+        // What a talk key means for the link of its headset is not among the rules.
+        let files = NamedScenario.files.filter { $0.lastPathComponent != "talk.json" }
+        return files.flatMap { url -> [ReferenceScenario] in
             do {
                 let data = try Data(contentsOf: url)
                 guard case .array(let objects) = try JSON(reading: Array(data))["scenarios"] else { return [] }
