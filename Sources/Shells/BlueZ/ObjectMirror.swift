@@ -40,6 +40,12 @@ struct ObjectMirror {
         ],
     ]
 
+    /// Services of Bluetooth Low Energy devices, and their characteristics.
+    static let attributes: Kinds = [
+        BlueZNames.gattService: ["UUID": "s"],
+        BlueZNames.gattCharacteristic: ["UUID": "s", "Service": "o", "Flags": "as"],
+    ]
+
     private let known: Kinds
 
     init(_ kinds: Kinds = devices) {

@@ -41,7 +41,7 @@ package struct InputCode: Hashable, Sendable {
     package static let microphoneInserted = InputCode(.switch, 0x04)
     package static let phone = InputCode(.key, 169)
 
-    /// Keys and switches that handsets, cradles and jacks are wired to.
+    /// Keys and switches that handsets, cradles and jacks are wired to, and those of pedals and talk keys.
     private static let table: [(name: String, code: InputCode)] = [
         ("KEY_PHONE", phone), ("KEY_PICKUP_PHONE", InputCode(.key, 0x1BD)),
         ("KEY_HANGUP_PHONE", InputCode(.key, 0x1BE)), ("KEY_CONNECT", InputCode(.key, 218)),
@@ -56,6 +56,12 @@ package struct InputCode: Hashable, Sendable {
         ("SW_FRONT_PROXIMITY", InputCode(.switch, 0x0B)), ("SW_ROTATE_LOCK", InputCode(.switch, 0x0C)),
         ("SW_LINEIN_INSERT", InputCode(.switch, 0x0D)), ("SW_MUTE_DEVICE", InputCode(.switch, 0x0E)),
         ("SW_PEN_INSERTED", InputCode(.switch, 0x0F)), ("SW_MACHINE_COVER", InputCode(.switch, 0x10)),
+        ("KEY_MUTE", InputCode(.key, 113)), ("KEY_MICMUTE", InputCode(.key, 248)),
+        ("KEY_PLAYPAUSE", InputCode(.key, 164)), ("KEY_VOICECOMMAND", InputCode(.key, 0x246)),
+        ("KEY_F13", InputCode(.key, 183)), ("KEY_F14", InputCode(.key, 184)), ("KEY_F15", InputCode(.key, 185)),
+        ("KEY_F16", InputCode(.key, 186)), ("KEY_F17", InputCode(.key, 187)), ("KEY_F18", InputCode(.key, 188)),
+        ("KEY_F19", InputCode(.key, 189)), ("KEY_F20", InputCode(.key, 190)), ("KEY_F21", InputCode(.key, 191)),
+        ("KEY_F22", InputCode(.key, 192)), ("KEY_F23", InputCode(.key, 193)), ("KEY_F24", InputCode(.key, 194)),
     ]
 
     /// The names of the table, for messages.
