@@ -86,6 +86,7 @@ extension FakeBlueZ {
         forgetBatteryProviders { $0.owner == owner }
         forgetMedia(of: owner)
         forgetPairing(of: owner)
+        forgetNotifications(of: owner)
         ownerWatches.removeValue(forKey: owner)?.cancel()
     }
 
@@ -127,6 +128,7 @@ extension FakeBlueZ {
             case FakeBlueZNames.batteryManager: batteryManagerMethods(path)
             case FakeBlueZNames.media: mediaMethods(path)
             case FakeBlueZNames.mediaTransport: mediaTransportMethods(path)
+            case FakeBlueZNames.gattCharacteristic: characteristicMethods(path)
             default: [ExportedInterface.Method]()
             }
         return ExportedInterface(name, methods: methods, properties: properties)
@@ -149,8 +151,13 @@ extension FakeBlueZ {
     private func deviceMethods(_ path: String) -> [ExportedInterface.Method] {
         [
             .init("Connect") { [weak self] _ throws(BusError) in
-                if let self, let address = deviceAddress(of: path) { pages.append(address) }
-                try await self?.connectRequested(path, .handsFree)
+                guard let self else { return [] }
+                if let address = deviceAddress(of: path) { pages.append(address) }
+                if isLowEnergy(path) {
+                    try await connectLowEnergyRequested(path)
+                } else {
+                    try await connectRequested(path, hasSerialPortOnly(path) ? .serialPort : .handsFree)
+                }
                 return []
             },
             .init("ConnectProfile", in: [("UUID", "s")]) { [weak self] call throws(BusError) in
@@ -162,40 +169,64 @@ extension FakeBlueZ {
                 try await self?.disconnectRequested(path)
                 return []
             },
-            .init("DisconnectProfile", in: [("UUID", "s")]) { [weak self] _ throws(BusError) in
-                guard let self, let address = deviceAddress(of: path), isLinked(address) else {
+            .init("DisconnectProfile", in: [("UUID", "s")]) { [weak self] call throws(BusError) in
+                let isSerial = call.arguments.first?.stringValue?.lowercased() == ServiceUUID.serialPort.text
+                guard let self, let address = deviceAddress(of: path),
+                    isSerial ? isSerialLinked(address) : isLinked(address)
+                else {
                     throw BusError(name: FakeBlueZNames.error + "NotConnected", message: "Not Connected")
                 }
-                await releaseProfile(address)
+                await isSerial ? releaseSerialPort(address) : releaseProfile(address)
                 return []
             },
         ]
     }
 
-    private func connectRequested(_ path: String, _ service: ServiceUUID) async throws(BusError) {
-        connectRequests.append(service)
+    /// A device whose only profile for programs is the serial port.
+    private func hasSerialPortOnly(_ path: String) -> Bool {
+        let services = objects[path]?[FakeBlueZNames.device]?["UUIDs"]?.stringsValue ?? []
+        return services.contains(ServiceUUID.serialPort.text) && !services.contains(ServiceUUID.handsFree.text)
+            && !services.contains(ServiceUUID.headset.text)
+    }
+
+    /// - Returns: the device's address.
+    func reachedAdapter(of path: String, _ failure: String) throws(BusError) -> BluetoothAddress {
         guard let address = deviceAddress(of: path) else { throw bluezError("DoesNotExist", "Does Not Exist") }
         let adapter = objects[path]?[FakeBlueZNames.device]?["Adapter"]?.stringValue ?? ""
         guard objects[adapter]?[FakeBlueZNames.adapter]?["Powered"]?.boolValue == true else {
-            throw bluezError("Failed", "br-connection-adapter-not-powered")
+            throw bluezError("Failed", failure)
         }
+        return address
+    }
+
+    private func connectRequested(_ path: String, _ service: ServiceUUID) async throws(BusError) {
+        connectRequests.append(service)
+        let address = try reachedAdapter(of: path, "br-connection-adapter-not-powered")
         if try await onProfileRequest?(address, service) == true { return }
         if unreachable.contains(address) { try await page(address) }
-        guard let onConnected else { throw bluezError("Failed", "br-connection-refused") }
-        let counterpart: ServiceUUID = service == .headset ? .headsetAudioGateway : .handsFreeAudioGateway
-        let headset = try await connect(address, to: counterpart)
-        onConnected(address, headset)
+        guard let handler = service == .serialPort ? onSerialConnected : onConnected else {
+            throw bluezError("Failed", "br-connection-refused")
+        }
+        let counterpart: ServiceUUID =
+            switch service {
+            case .headset: .headsetAudioGateway
+            case .serialPort: .serialPort
+            default: .handsFreeAudioGateway
+            }
+        handler(address, try await connect(address, to: counterpart))
     }
 
     /// Returns when the device is in reach.
-    private func page(_ address: BluetoothAddress) async throws(BusError) {
+    func page(
+        _ address: BluetoothAddress, failure: String = "br-connection-page-timeout"
+    ) async throws(BusError) {
         guard paging[address] == nil else { throw bluezError("InProgress", "In Progress") }
         paging[address] = false
         defer { paging[address] = nil }
         let end = ControlLoop.now.advanced(by: pageTimeout)
         while unreachable.contains(address) {
             if paging[address] == true { throw bluezError("Failed", "br-connection-canceled") }
-            guard ControlLoop.now < end else { throw bluezError("Failed", "br-connection-page-timeout") }
+            guard ControlLoop.now < end else { throw bluezError("Failed", failure) }
             await ControlLoop.shared.sleep(for: .milliseconds(5))
         }
     }

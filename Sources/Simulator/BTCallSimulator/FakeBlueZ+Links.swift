@@ -10,7 +10,7 @@ extension FakeBlueZ {
     /// Sets `Connected`, then hands one end of a socket pair to the program that registered the service.
     ///
     /// - Parameters:
-    ///   - service: the gateway's service to connect to.
+    ///   - service: the service to connect to: the gateway's, or the serial port.
     ///   - version: version of the headset's profile in its service record.
     ///   - features: features in its service record.
     /// - Returns: the headset's end, non-blocking, owned by the caller. The fake keeps a duplicate to cut the link with, so
@@ -24,10 +24,17 @@ extension FakeBlueZ {
         guard let profile = profiles.first(where: { $0.uuid == service && !$0.owner.isEmpty }) else {
             throw bluezError("NotAvailable", "br-connection-profile-unavailable")
         }
-        guard links[address] == nil else { throw bluezError("AlreadyConnected", "br-connection-already-connected") }
+        let isSerial = service == .serialPort
+        guard (isSerial ? serialLinks : links)[address] == nil else {
+            throw bluezError("AlreadyConnected", "br-connection-already-connected")
+        }
         let (gateway, headset, spare) = try socketPair()
         unreachable.remove(address)
-        links[address] = Link(headset: spare, profile: profile)
+        if isSerial {
+            serialLinks[address] = Link(headset: spare, profile: profile)
+        } else {
+            links[address] = Link(headset: spare, profile: profile)
+        }
         setConnected(true, address)
         do throws(BusError) {
             _ = try await bus.call(
@@ -37,7 +44,7 @@ extension FakeBlueZ {
                     .vardict(["Version": .uint16(version), "Features": .uint16(features)]),
                 ])
         } catch {
-            disconnect(address)
+            if isSerial, isLinked(address) { cutSerialPort(address) } else { disconnect(address) }
             throw error
         }
         return headset.take()
@@ -62,6 +69,7 @@ extension FakeBlueZ {
     package func disconnect(_ address: BluetoothAddress) {
         cut(address)
         dropMedia(of: address)
+        dropNotifications(of: address)
         setConnected(false, address)
     }
 
@@ -85,26 +93,49 @@ extension FakeBlueZ {
     /// Whether the profile of this headset is connected, as far as the fake knows.
     package func isLinked(_ address: BluetoothAddress) -> Bool { links[address] != nil }
 
+    /// Whether the serial port of this device is connected.
+    package func isSerialLinked(_ address: BluetoothAddress) -> Bool { serialLinks[address] != nil }
+
     /// Disconnects the headset for the user: asks the program first, then closes everything.
     package func requestDisconnection(_ address: BluetoothAddress) async {
         await releaseProfile(address)
+        await releaseSerialPort(address)
         disconnect(address)
     }
 
     /// Disconnects the profile only, as another program does: asks the program, then closes the connection. The radio link
     /// stays.
     package func releaseProfile(_ address: BluetoothAddress) async {
-        if let bus, let link = links[address], let path = devicePath(address) {
-            // An error does not keep bluetoothd from disconnecting.
-            _ = try? await bus.call(
-                link.profile.owner, link.profile.path, FakeBlueZNames.profile, "RequestDisconnection",
-                [.objectPath(path)])
-        }
-        cut(address)
+        await announceEnd(of: links[address], address)
+        cutProfile(address)
+    }
+
+    /// The same for the serial port.
+    package func releaseSerialPort(_ address: BluetoothAddress) async {
+        await announceEnd(of: serialLinks[address], address)
+        cutSerialPort(address)
+    }
+
+    private func announceEnd(of link: Link?, _ address: BluetoothAddress) async {
+        guard let bus, let link, let path = devicePath(address) else { return }
+        // An error does not keep bluetoothd from disconnecting.
+        _ = try? await bus.call(
+            link.profile.owner, link.profile.path, FakeBlueZNames.profile, "RequestDisconnection", [.objectPath(path)])
     }
 
     func cut(_ address: BluetoothAddress) {
+        cutProfile(address)
+        cutSerialPort(address)
+    }
+
+    private func cutProfile(_ address: BluetoothAddress) {
         guard let link = links.removeValue(forKey: address) else { return }
+        _ = shutdown(link.headset.descriptor, Int32(SHUT_RDWR))
+    }
+
+    /// Closes the serial port alone, as when its device ends it.
+    package func cutSerialPort(_ address: BluetoothAddress) {
+        guard let link = serialLinks.removeValue(forKey: address) else { return }
         _ = shutdown(link.headset.descriptor, Int32(SHUT_RDWR))
     }
 

@@ -30,6 +30,8 @@ package final class FakeBlueZ {
     /// Called when a program connects a headset in reach (`ConnectProfile`, `Connect`) with the headset's end of the
     /// connection, owned by the handler. Without a handler such requests are refused.
     package var onConnected: (@ControlPlane (BluetoothAddress, Int32) -> Void)?
+    /// The same for the serial port of a device in reach.
+    package var onSerialConnected: (@ControlPlane (BluetoothAddress, Int32) -> Void)?
     /// Called first when a program connects one profile of a headset: returns true when it has handled the request, throws
     /// to refuse it.
     package var onProfileRequest: (@ControlPlane (BluetoothAddress, ServiceUUID) async throws(BusError) -> Bool)?
@@ -67,11 +69,17 @@ package final class FakeBlueZ {
     /// Searching and pairing.
     package let pairing = FakePairing()
 
+    /// Devices of Bluetooth Low Energy.
+    package let lowEnergy = FakeLowEnergy()
+
     let address: BusAddress
     var bus: BusConnection?
     /// Object path, then interface, then property.
     var objects: [String: [String: [String: Value]]] = [:]
+    /// Connections of telephone profiles, one a headset.
     var links: [BluetoothAddress: Link] = [:]
+    /// Connections of serial ports, one a device.
+    var serialLinks: [BluetoothAddress: Link] = [:]
     var unreachable: Set<BluetoothAddress> = []
     var ownerWatches: [String: Subscription] = [:]
     /// Devices of battery providers' objects, by the objects' paths.
@@ -117,6 +125,7 @@ package final class FakeBlueZ {
         }
         forgetMedia()
         forgetPairing()
+        forgetCharacteristics()
         for watch in ownerWatches.values { watch.cancel() }
         ownerWatches = [:]
         profiles = []
@@ -180,6 +189,7 @@ package final class FakeBlueZ {
     package func remove(path: String) {
         for removed in objects.keys.sorted(by: >) where removed == path || removed.hasPrefix(path + "/") {
             if let device = deviceAddress(of: removed) { cut(device) }
+            forgetLowEnergy(removed)
             objects[removed] = nil
             bus?.unexport(path: removed)
             forgetBatteryProviders { $0.adapter == removed }

@@ -11,6 +11,8 @@ enum FakeBlueZNames {
     static let batteryManager = "org.bluez.BatteryProviderManager1"
     static let batteryProvider = "org.bluez.BatteryProvider1"
     static let device = "org.bluez.Device1"
+    static let gattCharacteristic = "org.bluez.GattCharacteristic1"
+    static let gattService = "org.bluez.GattService1"
     static let media = "org.bluez.Media1"
     static let mediaEndpoint = "org.bluez.MediaEndpoint1"
     static let mediaTransport = "org.bluez.MediaTransport1"

@@ -110,6 +110,8 @@ package final class VirtualHeadset {
     package func setSpeakerVolume(_ volume: Int) { enqueue("AT+VGS=\(volume)") }
     package func setMicrophoneVolume(_ volume: Int) { enqueue("AT+VGM=\(volume)") }
     package func tellBattery(_ percent: Int) { enqueue("AT+BIEV=2,\(percent)") }
+    /// Presses or releases the talk key of a speaker microphone that reports it over HFP.
+    package func talk(_ isPressed: Bool) { enqueue("AT+XEVENT=TALK,\(isPressed ? 1 : 0)") }
     /// Sends any other command, given without its end of line.
     package func say(_ command: String) { enqueue(command) }
 

@@ -104,7 +104,34 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder + "/headset-2.wav"))
     }
 
-    @Test(arguments: [["--pcm", "pcm.sock"], ["--tone", "99"], ["--tone", "3401"]])
+    @Test func `The far end hears the person while a talk key is pressed`() throws {
+        let program = try #require(LabCommandTests.program).path()
+        // Headset 2's key is its voice link, which moves the call from headset 1 and back.
+        let keys = "o...1...t.t.2..y..y..u..u..w..w..q"
+        let line = "printf '\(keys)' | '\(program)' sandbox --talk push"
+        let run = try ChildProcess("/bin/sh", ["-c", line], capturing: .output).finish()
+        #expect(run.status == 0)
+        var rest = Substring(run.text)
+        for part in [
+            "the call is on: headset 1", "talk key of headset 1: pressed",
+            "push to talk: talking, headset 00:00:5E:00:53:01", "talk key of headset 1: released",
+            "push to talk: listening", "talk key of headset 2, its voice link: pressed",
+            "push to talk: talking, headset 00:00:5E:00:53:02", "talk key of headset 2, its voice link: released",
+            "push to talk: listening", "talk button with a serial port: pressed",
+            "push to talk: talking, button 00:00:5E:00:53:03", "push to talk: listening",
+            "talk button of Bluetooth Low Energy: pressed", "push to talk: talking, button 00:00:5E:00:53:04",
+            "push to talk: listening",
+        ] {
+            let found = rest.range(of: part)
+            #expect(found != nil, "\(part) in \(run.text)")
+            if let found { rest = rest[found.upperBound...] }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ["--talk", "off"], ["--talk", "on"], ["--pcm", "pcm.sock"], ["--tone", "99"], ["--tone", "3401"],
+        ])
     func `An option that cannot be met is refused`(options: [String]) {
         #expect(throws: (any Error).self) { try LabEntry.parseAsRoot(["sandbox"] + options) }
     }

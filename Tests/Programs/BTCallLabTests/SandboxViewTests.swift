@@ -46,6 +46,14 @@ struct SandboxViewTests {
         #expect(lines.dropFirst().joined(separator: "\n") == expected)
     }
 
+    @Test func `A sandbox with talk keys names them`() {
+        var view = Self.view()
+        view.state.talkMode = "push"
+        let lines = view.lines(.init(columns: 80, rows: 18)).map { $0.text(width: 80) }
+        let talk = "Talk      push  t headset 1  y headset 2 (link)  u serial  w Low Energy"
+        #expect(lines.contains(talk))
+    }
+
     @Test func `With any size and texts, nothing exceeds or controls the terminal`() {
         let evil = "\u{1B}]0;x\u{7}\u{1B}[2J\u{9B}31m\r\n日本語" + String(repeating: "w", count: 300)
         for columns in [1, 2, 20, 80, 132] {

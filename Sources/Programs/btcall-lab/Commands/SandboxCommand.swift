@@ -1,4 +1,5 @@
 import ArgumentParser
+import BTCall
 import BTCallBench
 import CommandKit
 import ControlLoop
@@ -23,11 +24,14 @@ struct SandboxCommand: ParsableCommand {
             daemon go to standard error: `2>daemon.log` keeps them.
 
             Programs on the ALSA PCM btcall find this daemon with --pcm PATH and the same path in the environment, \
-            as BTCALL_PCM_SOCKET. --record writes at the end what each device has played since the start.
+            as BTCALL_PCM_SOCKET. --record writes at the end what each device has played since the start. --talk \
+            makes it push to talk: keys press the talk keys of both headsets and of two buttons, and press again to \
+            release.
 
             Examples:
               btcall-lab sandbox
               btcall-lab sandbox --pcm /tmp/pcm.sock --record recordings --tone 600
+              btcall-lab sandbox --talk push
               btcall-lab sandbox --color never > story.txt
             """)
 
@@ -49,6 +53,17 @@ struct SandboxCommand: ParsableCommand {
             "The people at the devices hum a tone of so many Hz, 100 to 3400, and do not speak.", valueName: "hz"))
     var tone: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "Push to talk, with keys on headsets and buttons: push, toggle or latch.", valueName: "mode"),
+        transform: { word in
+            guard let mode = TalkMode(rawValue: word), mode != .off else {
+                throw ValidationError("--talk accepts push, toggle or latch")
+            }
+            return mode
+        })
+    var talk: TalkMode?
+
     func validate() throws {
         if let pcm {
             guard pcm.hasPrefix("/"), pcm.utf8.count <= 107 else {
@@ -61,7 +76,7 @@ struct SandboxCommand: ParsableCommand {
     }
 
     func run() throws {
-        let options = SandboxOptions(pcmSocket: pcm, recordings: record, tone: tone)
+        let options = SandboxOptions(pcmSocket: pcm, recordings: record, tone: tone, talk: talk)
         let output = Output.terminal(color)
         let code = runOnControlLoop {
             await exitStatus(output) {

@@ -109,7 +109,7 @@ extension GatewayReport.Effect {
         case .ownNoiseReduction: self = .ownNoiseReduction
         case .voiceRecognition(let isOn): self = .voiceRecognition(isOn)
         case .established, .powerSource, .hfIndicator, .codecs, .codecFailed, .audioRequested, .microphoneMuted,
-            .audioPolicy, .vendor:
+            .audioPolicy, .talkKey, .vendor:
             return nil
         }
     }

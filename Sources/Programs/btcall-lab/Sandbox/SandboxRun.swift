@@ -72,7 +72,8 @@ final class SandboxRun {
     private func begin() throws {
         if screen != nil { return enter() }
         output.print("--bus \(view.state.bus)")
-        let keys = SandboxKey.allCases.map { "\($0.rawValue) \($0.meaning)" }
+        let shown = SandboxKey.allCases.filter { view.state.talkMode != nil || !SandboxKey.talk.contains($0) }
+        let keys = shown.map { "\($0.rawValue) \($0.meaning)" }
         output.print("keys: \(keys.joined(separator: ", ")), . wait a second, q quit")
         do {
             input = try ControlLoop.shared.add(STDIN_FILENO, .readable) { [weak self] _ in self?.readLines() }

@@ -49,12 +49,20 @@ struct SandboxView {
         var why = ScreenLine(label: "Why")
         why.add(state.why)
         let calls = state.calls.isEmpty ? ["none"] : state.calls
-        return [route, why]
+        return [route, why] + talk
             + calls.enumerated().map { index, text in
                 var line = ScreenLine(label: index == 0 ? "Calls" : "")
                 line.add(text, state.calls.isEmpty ? .faint : .plain)
                 return line
             }
+    }
+
+    private var talk: [ScreenLine] {
+        guard let mode = state.talkMode else { return [] }
+        var line = ScreenLine(label: "Talk")
+        line.add("\(mode)  ")
+        line.add("t headset 1  y headset 2 (link)  u serial  w Low Energy", .faint)
+        return [line]
     }
 
     private func devices(_ size: TerminalScreen.Size) -> [ScreenLine] {

@@ -29,6 +29,7 @@ package final class Sandbox {
     private let pacer: AudioPacer
     private let simulation: SimulatedEnvironment
     private let headsets: [SandboxHeadset]
+    private let talkKeys: SandboxTalkKeys
     private var daemon: Daemon?
     private var bridge: CallBridge?
     private var line: SandboxLine?
@@ -54,6 +55,7 @@ package final class Sandbox {
         let simulation = SimulatedEnvironment(pacer: pacer)
         self.bluez = bluez
         self.simulation = simulation
+        talkKeys = SandboxTalkKeys(bluez)
         headsets = [
             SandboxHeadset(
                 BluetoothAddress(value: 0x0000_5E00_5301), name: "headset 1", codecs: [.mSBC, .cvsd], bluez: bluez,
@@ -64,6 +66,7 @@ package final class Sandbox {
         ]
         state = SandboxState(bus: bus.address.description)
         state.devices = headsets.map { SandboxState.Device(name: $0.name, power: .off) }
+        state.talkMode = options.talk?.rawValue
         state.devices += Self.cards.map { SandboxState.Device(name: $0.name, power: .fixed) }
     }
 
@@ -78,6 +81,7 @@ package final class Sandbox {
             let name = headset.name
             headset.onRing = { [weak self] in self?.tell("\(name) rings") }
         }
+        if options.talk != nil { talkKeys.addButtons() }
         addMicrophones()
         try await startDaemon()
         let bridge = try await CallBridge(bus: .address(bus.address.description))
@@ -126,6 +130,10 @@ package final class Sandbox {
         configuration.localDevices = [
             .earpiece: .init(playback: "simulated"), .speakerphone: .init(playback: "simulated"),
         ]
+        if let talk = options.talk {
+            try SandboxTalkKeys.configure(
+                &configuration, mode: talk.rawValue, linkHeadset: headsets[1].address)
+        }
         var logger = Logger(label: "btcall.sandbox")
         logger.logLevel = .warning
         let connection = try BusConnection(bus.address)
@@ -189,6 +197,7 @@ package final class Sandbox {
                     try await registration?.update(call.id, .ended, reason: .remoteHangUp)
                 }
             case .mute: try await bridge?.calls.setMuted(!state.isMuted)
+            case .talkFirst, .talkSecond, .talkSerial, .talkLowEnergy: toggleTalk(key)
             }
         } catch let error as BridgeError {
             tell("\(key.meaning): \(error.message)")
@@ -217,6 +226,18 @@ package final class Sandbox {
     private func press(_ headset: SandboxHeadset) {
         let meaning = headset.press()
         tell(meaning.map { "the button of \(headset.name): \($0)" } ?? "\(headset.name) is not connected")
+    }
+
+    private func toggleTalk(_ key: SandboxKey) {
+        guard options.talk != nil else { return tell("no talk keys: start the sandbox with --talk push") }
+        let isPressed: Bool? =
+            switch key {
+            case .talkFirst: headsets[0].toggleTalk(byLink: false)
+            case .talkSecond: headsets[1].toggleTalk(byLink: true)
+            case .talkSerial: talkKeys.toggleSerial()
+            default: talkKeys.toggleLowEnergy()
+            }
+        tell("\(key.meaning): \(isPressed.map { $0 ? "pressed" : "released" } ?? "not connected")")
     }
 
     private func callOut() async throws {
@@ -262,6 +283,8 @@ package final class Sandbox {
         case .buttonPressed(let address, let button):
             tell("btcalld: button \(button) of \(DeviceChoice.bluetooth(address: address).map { name($0) } ?? address)")
         case .mutedChanged(let muted): tell(muted ? "microphone muted" : "microphone on")
+        case .callTalkChanged(_, let state, let holder):
+            tell("push to talk: \(([state.rawValue] + (holder.map { [$0] } ?? [])).joined(separator: ", "))")
         case .problemsChanged(let problems): for problem in problems { tell("\(problem.what): \(problem.remedy)") }
         default: break
         }
@@ -306,7 +329,9 @@ package final class Sandbox {
             state.why = [explanation.level, explanation.reason.map { "(\($0))" }].compactMap { $0 }
                 .joined(separator: " ")
             state.calls = status.calls.map { call in
-                "\(call.direction.rawValue), \(call.state.rawValue): \(Self.party(call)), by \(call.provider)"
+                let talk = call.talkMode == .off ? "" : " (\(call.talkState.rawValue))"
+                let state = "\(call.direction.rawValue), \(call.state.rawValue)\(talk)"
+                return "\(state): \(Self.party(call)), by \(call.provider)"
             }
         } catch {
             state.why = error.message

@@ -15,6 +15,7 @@ final class SandboxHeadset {
     private let simulation: SimulatedEnvironment
     private let device: VirtualHeadset
     private(set) var state = SandboxState.Power.off
+    private var isTalkPressed = false
 
     init(
         _ address: BluetoothAddress, name: String, codecs: [VoiceCodec], bluez: FakeBlueZ,
@@ -66,7 +67,23 @@ final class SandboxHeadset {
         state = .dead
     }
 
+    /// Presses the talk key, or releases it.
+    ///
+    /// - Parameter isLink: the key opens and closes the voice link; otherwise the headset sends an AT command.
+    /// - Returns: whether it is pressed now; nil when the headset is not on.
+    func toggleTalk(byLink isLink: Bool) -> Bool? {
+        guard state == .on, device.isConnected else { return nil }
+        isTalkPressed.toggle()
+        switch (isLink, isTalkPressed) {
+        case (false, let isPressed): device.talk(isPressed)
+        case (true, true): simulation.openLink(address)
+        case (true, false): simulation.closeLink(address)
+        }
+        return isTalkPressed
+    }
+
     private func forgetConnection() {
+        isTalkPressed = false
         bluez.disconnect(address)
         device.detach()
         bluez.setReachable(false, address)

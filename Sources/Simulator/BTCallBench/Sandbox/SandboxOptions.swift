@@ -1,3 +1,5 @@
+package import BTCall
+
 /// What a person chooses for a sandbox.
 package struct SandboxOptions: Equatable, Sendable {
     /// Absolute path of the socket for programs on the ALSA PCM `btcall`; nil: there is no PCM.
@@ -6,12 +8,17 @@ package struct SandboxOptions: Equatable, Sendable {
     package var recordings: String?
     /// Frequency in Hz of the tone that people at the devices hum; nil: they speak.
     package var tone: Int?
+    /// How the far end hears the person, with talk keys on the devices; nil: always, without them.
+    package var talk: TalkMode?
     /// Accepted values of ``tone``: what the narrowest codec carries.
     package static let tones = 100...3400
 
-    package init(pcmSocket: String? = nil, recordings: String? = nil, tone: Int? = nil) {
+    package init(
+        pcmSocket: String? = nil, recordings: String? = nil, tone: Int? = nil, talk: TalkMode? = nil
+    ) {
         self.pcmSocket = pcmSocket
         self.recordings = recordings
         self.tone = tone
+        self.talk = talk
     }
 }

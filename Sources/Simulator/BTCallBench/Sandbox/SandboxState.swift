@@ -34,6 +34,8 @@ package struct SandboxState: Equatable, Sendable {
     /// One line each.
     package var calls: [String] = []
     package var isMuted = false
+    /// The talk mode; nil: a sandbox without talk keys.
+    package var talkMode: String?
 
     package init(bus: String) {
         self.bus = bus
@@ -54,6 +56,13 @@ package enum SandboxKey: Character, CaseIterable, Sendable {
     case end = "e"
     case farEndHangsUp = "f"
     case mute = "m"
+    case talkFirst = "t"
+    case talkSecond = "y"
+    case talkSerial = "u"
+    case talkLowEnergy = "w"
+
+    /// Keys that need a sandbox with talk keys.
+    package static let talk: [SandboxKey] = [.talkFirst, .talkSecond, .talkSerial, .talkLowEnergy]
 
     package var meaning: String {
         switch self {
@@ -69,6 +78,10 @@ package enum SandboxKey: Character, CaseIterable, Sendable {
         case .end: "end calls"
         case .farEndHangsUp: "far end hangs up"
         case .mute: "mute"
+        case .talkFirst: "talk key of headset 1"
+        case .talkSecond: "talk key of headset 2, its voice link"
+        case .talkSerial: "talk button with a serial port"
+        case .talkLowEnergy: "talk button of Bluetooth Low Energy"
         }
     }
 }
