@@ -26,6 +26,9 @@ public enum BridgeEvent: Hashable, Sendable {
     case doNotDisturbChanged(Bool)
     /// Somebody speaks into the muted microphone (``BridgeAudio/MuteMode/voiceProcessing``); at most one in 5 s.
     case speakingWhileMuted
+    /// The talk keys opened or closed the microphone for the call, or tried.
+    /// - holder: the key, for people: `headset AA:BB:CC:DD:EE:FF`; nil without one.
+    case callTalkChanged(Call.ID, TalkState, holder: String?)
     /// Whether a program has a copy of the call.
     case callRecordedChanged(Call.ID, Bool)
     /// A program asked to record the call and was refused.
@@ -43,8 +46,8 @@ public enum BridgeEvent: Hashable, Sendable {
     /// - values: its parameters, at most eight.
     case headsetEvent(address: String, event: String, values: [String])
     /// A headset's own state changed.
-    /// - name: `microphoneMuted` (`true` or `false`), `powerSource` (`battery` or `external`) or `enhancedSafety` (`on` or
-    ///   `off`).
+    /// - name: `microphoneMuted` (`true` or `false`), `powerSource` (`battery` or `external`), `enhancedSafety` (`on` or
+    ///   `off`) or `talk` (`pressed` or `released`).
     /// - value: nil when the headset does not report it any more.
     case headsetChanged(address: String, name: String, value: String?)
     case devicesChanged([AudioDevice])

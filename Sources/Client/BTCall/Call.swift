@@ -94,6 +94,14 @@ public struct Call: Hashable, Sendable, Identifiable {
     public let isLocalVideoEnabled: Bool
     /// Whether the microphone is muted, for all calls.
     public let isMuted: Bool
+    /// How the far end hears the person.
+    public let talkMode: TalkMode
+    /// What the talk keys have made of the call.
+    public let talkState: TalkState
+    /// Whether a talk key has opened the microphone; false without a talk mode.
+    public let isTalking: Bool
+    /// The key that has the floor, asks for it or had it last, for people: `headset AA:BB:CC:DD:EE:FF`; nil without one.
+    public let talkHolder: String?
 
     init(_ description: CallDescription) {
         id = ID(text: description.id)
@@ -130,6 +138,10 @@ public struct Call: Hashable, Sendable, Identifiable {
         isLocalAudioEnabled = description.isLocalAudioEnabled
         isLocalVideoEnabled = description.isLocalVideoEnabled
         isMuted = description.isMuted
+        talkMode = TalkMode(description.talkMode)
+        talkState = TalkState(description.talkState)
+        isTalking = description.isTalking
+        talkHolder = description.talkHolder
     }
 }
 

@@ -40,6 +40,9 @@ public protocol CallProvider: Sendable {
     func performDTMF(_ call: Call.ID, tones: String) async throws(ProviderRefusal)
     /// The person was muted or unmuted; a muted call's audio arrives silent already. Only with the capability `mute`.
     func performSetMuted(_ call: Call.ID, _ muted: Bool) async throws(ProviderRefusal)
+    /// A talk key is pressed: return to let the person talk, refuse to keep the microphone closed; or the person no longer
+    /// talks. btcalld waits half a second. Only with the capability `talk`, in a call with a talk mode.
+    func performTalk(_ call: Call.ID, _ pressed: Bool) async throws(ProviderRefusal)
     /// Hold one call and resume the other. Only with the capability `swap`.
     func performSwap(hold: Call.ID, resume: Call.ID) async throws(ProviderRefusal)
     /// Join these calls into one conversation; all become active. Only with the capability `conference`.
@@ -91,6 +94,10 @@ extension CallProvider {
 
     public func performSetMuted(_ call: Call.ID, _ muted: Bool) async throws(ProviderRefusal) {}
 
+    public func performTalk(_ call: Call.ID, _ pressed: Bool) async throws(ProviderRefusal) {
+        throw ProviderRefusal.notSupported("this application does not decide who talks")
+    }
+
     public func performSwap(hold: Call.ID, resume: Call.ID) async throws(ProviderRefusal) {
         try await performSetHeld(hold, true)
         try await performSetHeld(resume, false)
@@ -129,7 +136,7 @@ public struct ProviderRefusal: Error, Hashable, Sendable, CustomStringConvertibl
 /// A telephony application's description of itself.
 public struct CallProviderDescription: Hashable, Sendable {
     public enum Capability: String, Hashable, Sendable, CaseIterable {
-        case hold, swap, conference, dtmf, mute, dial, video
+        case hold, swap, conference, dtmf, mute, dial, video, talk
     }
 
     /// Transport of the calls' audio to the application.
@@ -157,6 +164,8 @@ public struct CallProviderDescription: Hashable, Sendable {
     /// Schemes of the addresses that it dials, for example `sip`, `tel`, `intercom`; plain numbers are `tel`. When empty,
     /// btcalld asks it for any address that no other application claims.
     public var schemes: [String] = []
+    /// How the far ends of its calls hear the person; nil: as configured (`[talk] mode`).
+    public var talk: TalkMode?
 
     public init(
         name: String, rate: Int = 16000, sampleFormat: CallAudio.SampleFormat = .s16, channels: Int = 1,
@@ -177,6 +186,7 @@ public struct CallProviderDescription: Hashable, Sendable {
             capabilities: capabilities.words,
             hasCallState: hasCallState)
         options.schemes = schemes
+        options.talk = talk?.word
         return options
     }
 }

@@ -260,7 +260,8 @@ extension BridgeEvent {
         case .callAdded(let call), .incomingCall(let call): call.id
         case .callStateChanged(let id, _, _), .callStatusChanged(let id, _, _), .callQualityChanged(let id, _),
             .callRemoved(let id, _), .callRecordedChanged(let id, _), .recordingDenied(let id, _),
-            .recordingRequested(let id, _), .cameraSettingsChanged(let id, _), .mediaChangeRequested(let id, _):
+            .recordingRequested(let id, _), .cameraSettingsChanged(let id, _), .mediaChangeRequested(let id, _),
+            .callTalkChanged(let id, _, _):
             id
         case .daemonAppeared, .daemonVanished, .routeChanged, .activationFailed, .mutedChanged, .doNotDisturbChanged,
             .speakingWhileMuted, .buttonPressed, .headsetEvent, .headsetChanged, .devicesChanged, .problemsChanged,
@@ -370,6 +371,10 @@ extension BridgeEvent {
         if let isRecorded = fields.values[BTCallName.Call.recording]?.boolValue {
             events.append(.callRecordedChanged(call, isRecorded))
         }
+        if let state = fields.values[BTCallName.Call.talkState]?.stringValue.flatMap(TalkState.init(rawValue:)) {
+            let holder = fields.values[BTCallName.Call.talkHolder]?.stringValue?.nonEmpty
+            events.append(.callTalkChanged(call, state, holder: holder))
+        }
         return events
     }
 
@@ -398,7 +403,7 @@ extension BridgeEvent {
 
     private static let headsetReports = [
         (BTCallName.Headset.microphoneMuted, "microphoneMuted"), (BTCallName.Headset.powerSource, "powerSource"),
-        (BTCallName.Headset.enhancedSafety, "enhancedSafety"),
+        (BTCallName.Headset.enhancedSafety, "enhancedSafety"), (BTCallName.Headset.talk, "talk"),
     ]
 
     private static func deviceEvents(_ fields: Fields) -> [BridgeEvent] {

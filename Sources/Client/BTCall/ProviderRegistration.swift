@@ -24,12 +24,15 @@ public final class ProviderRegistration: Sendable {
     ///   - remoteAddress: the far end's address when it differs from the number.
     ///   - capabilities: capabilities of this call, a subset of the registered ones; nil for all of them.
     ///   - routes: kinds of device that this call may use; nil for all of them.
+    ///   - talk: how the far end hears the person; nil: as registered.
     /// - Throws: `.filtered` while do not disturb is on, `.busy` when a second call is refused; the call does not ring then.
     public func reportIncoming(
         number: String, name: String? = nil, media: CallMedia = CallMedia(), remoteAddress: String? = nil,
-        capabilities: Set<CallProviderDescription.Capability>? = nil, routes: Set<Call.Route>? = nil
+        capabilities: Set<CallProviderDescription.Capability>? = nil, routes: Set<Call.Route>? = nil,
+        talk: TalkMode? = nil
     ) async throws(BridgeError) -> Call.ID {
         var options = ReportOptions(name: name, remoteAddress: remoteAddress)
+        options.talk = talk?.word
         options.routes = routes?.words
         options.capabilities = capabilities?.words
         return try await proxy.report(
@@ -50,12 +53,14 @@ public final class ProviderRegistration: Sendable {
     ///   - monotonicTimeMs: beginning of that state, in milliseconds of `CLOCK_MONOTONIC`; nil: now.
     ///   - capabilities: capabilities of this call, a subset of the registered ones; nil for all of them.
     ///   - routes: kinds of device that this call may use; nil for all of them.
+    ///   - talk: how the far end hears the person; nil: as registered.
     public func reportOutgoing(
         number: String, name: String? = nil, state: Call.State = .dialing, media: CallMedia = CallMedia(),
         capabilities: Set<CallProviderDescription.Capability>? = nil, routes: Set<Call.Route>? = nil,
-        monotonicTimeMs: Int64? = nil
+        talk: TalkMode? = nil, monotonicTimeMs: Int64? = nil
     ) async throws(BridgeError) -> Call.ID {
         var options = ReportOptions(name: name, state: CallDescription.State(state))
+        options.talk = talk?.word
         options.routes = routes?.words
         options.time = monotonicTimeMs.map { UInt64(clamping: $0) }
         options.capabilities = capabilities?.words
@@ -87,11 +92,14 @@ public final class ProviderRegistration: Sendable {
     ///   - hasVideo: whether it is a video call.
     ///   - capabilities: capabilities of this call, a subset of the registered ones.
     ///   - routes: kinds of device that this call may use, at least one.
+    ///   - talk: how the far end hears the person.
     public func update(
         _ call: Call.ID, name: String? = nil, handle: String? = nil, hasVideo: Bool? = nil,
-        capabilities: Set<CallProviderDescription.Capability>? = nil, routes: Set<Call.Route>? = nil
+        capabilities: Set<CallProviderDescription.Capability>? = nil, routes: Set<Call.Route>? = nil,
+        talk: TalkMode? = nil
     ) async throws(BridgeError) {
         var options: [String: Value] = [:]
+        options["talk"] = talk.map { .string($0.rawValue) }
         options["name"] = name.map { .string($0) }
         options["number"] = handle.map { .string($0) }
         options["video"] = hasVideo.map { .bool($0) }
@@ -123,6 +131,13 @@ public final class ProviderRegistration: Sendable {
         of call: Call.ID, audio: CallMedia.Direction? = nil, video: CallMedia.Direction? = nil
     ) async throws(BridgeError) {
         try await proxy.requestMediaChange(of: call, mediaOptions(audio, video))
+    }
+
+    /// Takes the floor back from the person who talks, because somebody else has it: the microphone closes at once.
+    ///
+    /// - Throws: `.wrongState` when nobody talks on the call by the leave of this application (capability `talk`).
+    public func revokeTalk(of call: Call.ID) async throws(BridgeError) {
+        try await proxy.request(call, BTCallName.Call.revokeTalk, [])
     }
 
     /// Ends all its calls and the registration.
@@ -269,6 +284,10 @@ final class ProviderProxy {
                 method(BTCallName.CallProvider.performSetMuted, in: [("call", "o"), ("muted", "b")]) {
                     provider, arguments throws(ProviderRefusal) in
                     try await provider.performSetMuted(Self.call(arguments), arguments[1].boolValue ?? false)
+                },
+                method(BTCallName.CallProvider.performTalk, in: [("call", "o"), ("pressed", "b")]) {
+                    provider, arguments throws(ProviderRefusal) in
+                    try await provider.performTalk(Self.call(arguments), arguments[1].boolValue ?? false)
                 },
                 method(BTCallName.CallProvider.performMediaChange, in: [("call", "o"), ("media", "a{sv}")]) {
                     provider, arguments throws(ProviderRefusal) in

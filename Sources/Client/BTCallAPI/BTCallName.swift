@@ -181,6 +181,11 @@ package enum BTCallName {
         package static let incomingCall = "IncomingCall"
         package static let removeAll = "RemoveAll"
         package static let cameraSettingsChanged = "CameraSettingsChanged"
+        package static let setTalk = "SetTalk"
+        package static let talkKeys = "TalkKeys"
+        package static let learnTalk = "LearnTalk"
+        package static let forgetTalk = "ForgetTalk"
+        package static let talkLearning = "TalkLearning"
     }
 
     package enum Call {
@@ -228,6 +233,11 @@ package enum BTCallName {
         package static let icon = "Icon"
         package static let status = "Status"
         package static let statusChanged = "StatusChanged"
+        package static let revokeTalk = "RevokeTalk"
+        package static let talkMode = "TalkMode"
+        package static let talking = "Talking"
+        package static let talkState = "TalkState"
+        package static let talkHolder = "TalkHolder"
     }
 
     package enum CallProvider {
@@ -240,6 +250,7 @@ package enum BTCallName {
         package static let performSwap = "PerformSwap"
         package static let performConference = "PerformConference"
         package static let performMediaChange = "PerformMediaChange"
+        package static let performTalk = "PerformTalk"
         package static let audioReady = "AudioReady"
         package static let released = "Released"
     }
@@ -265,5 +276,7 @@ package enum BTCallName {
         package static let powerSource = "PowerSource"
         package static let enhancedSafety = "EnhancedSafety"
         package static let vendorEvent = "VendorEvent"
+        package static let talk = "Talk"
+        package static let talkDelay = "TalkDelay"
     }
 }

@@ -1,5 +1,6 @@
 package import BluetoothTypes
 package import DBus
+package import Talk
 
 /// The properties of `Call1`, also sent along with `Calls1.CallAdded`.
 package struct CallDescription: Hashable, Sendable {
@@ -95,6 +96,12 @@ package struct CallDescription: Hashable, Sendable {
     /// Whether the far end gets the audio and video that its directions allow.
     package var isLocalAudioEnabled = true
     package var isLocalVideoEnabled = true
+    /// How the far end hears the person, and what the talk keys have made of it.
+    package var talkMode = TalkMode.off
+    package var isTalking = false
+    package var talkState = Talking.State.off
+    /// The key that has the floor, asks for it, or had it last; nil without one.
+    package var talkHolder: String?
 
     package init(
         id: String, state: State, direction: Direction, number: String? = nil, name: String? = nil, provider: String,
@@ -156,6 +163,10 @@ package struct CallDescription: Hashable, Sendable {
         video = try fields.optionalWord(BTCallName.Call.video, of: MediaDirection.self) ?? .off
         isLocalAudioEnabled = try fields.optionalBool(BTCallName.Call.localAudioEnabled) ?? true
         isLocalVideoEnabled = try fields.optionalBool(BTCallName.Call.localVideoEnabled) ?? true
+        talkMode = try fields.optionalWord(BTCallName.Call.talkMode, of: TalkMode.self) ?? .off
+        isTalking = try fields.optionalBool(BTCallName.Call.talking) ?? false
+        talkState = try fields.optionalWord(BTCallName.Call.talkState, of: Talking.State.self) ?? .off
+        talkHolder = try fields.optionalString(BTCallName.Call.talkHolder)?.nonEmpty
         // A word that this version does not know counts as the one that the state gives.
         let given = try fields.optionalString(BTCallName.Call.status).flatMap { CallStatusWord(rawValue: $0) }
         let usual = CallStatusWord(state, isCarried: link != nil, audio: audio)
@@ -214,6 +225,10 @@ package struct CallDescription: Hashable, Sendable {
             BTCallName.Call.video: .string(video.rawValue),
             BTCallName.Call.localAudioEnabled: .bool(isLocalAudioEnabled),
             BTCallName.Call.localVideoEnabled: .bool(isLocalVideoEnabled),
+            BTCallName.Call.talkMode: .string(talkMode.rawValue),
+            BTCallName.Call.talking: .bool(isTalking),
+            BTCallName.Call.talkState: .string(talkState.rawValue),
+            BTCallName.Call.talkHolder: .string(talkHolder ?? ""),
         ]
     }
 }

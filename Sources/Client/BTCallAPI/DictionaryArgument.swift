@@ -31,17 +31,22 @@ extension DictionaryArgument {
         Interface.calls, Calls.registerProvider,
         [
             .text("name"), .text("audio"), .flag("callState"), .texts("schemes"), .paths("calls"),
-            .texts("capabilities"),
+            .texts("capabilities"), .text("talk"),
         ] + AudioFormat.entries)
     package static let reportIncoming = Self(Interface.calls, Calls.reportIncoming, reported)
     package static let reportOutgoing = Self(
         Interface.calls, Calls.reportOutgoing, reported + [.text("state"), .integer("time")])
     package static let place = Self(Interface.calls, Calls.place, [.text("provider")] + MediaOptions.entries)
 
+    package static let setTalk = Self(Interface.calls, Calls.setTalk, [.text("key")])
+
     package static let answer = Self(Interface.call, Call.answer, MediaOptions.entries)
     package static let update = Self(
         Interface.call, Call.update,
-        [.text("reason"), .integers("ssrcs"), .integer("time"), .texts("capabilities"), .texts("routes")]
+        [
+            .text("reason"), .integers("ssrcs"), .integer("time"), .texts("capabilities"), .texts("routes"),
+            .text("talk"),
+        ]
             + described)
     package static let reportCamera = Self(
         Interface.call, Call.reportCamera, argument: "settings",
@@ -76,14 +81,15 @@ extension DictionaryArgument {
 
     /// One for each method that takes a dictionary.
     package static let all = [
-        registerProvider, reportIncoming, reportOutgoing, place, answer, update, reportCamera, setMedia,
+        registerProvider, reportIncoming, reportOutgoing, place, setTalk, answer, update, reportCamera,
+        setMedia,
         requestMediaChange, openInjection, openManual, acquireManual, openTap, openPlayback, acquireSelection,
         interrupt, explain,
         incident, activateSession, logout, openPairing, setView,
     ]
 
     private static let reported =
-        [EntryType.text("name"), .text("remoteAddress"), .texts("capabilities"), .texts("routes")]
+        [EntryType.text("name"), .text("remoteAddress"), .texts("capabilities"), .texts("routes"), .text("talk")]
         + MediaOptions.entries
     private static let described: [EntryType] = [
         .text("number"), .text("name"), .text("remoteAddress"), .flag("video"),

@@ -29,6 +29,10 @@ package struct HeadsetDescription: Hashable, Sendable {
     package var powerSource: String?
     /// Whether the headset's safety features are on; nil when it does not report it.
     package var isSafetyEnhanced: Bool?
+    /// Its talk key: `pressed` or `released`; nil while it has shown none.
+    package var talk: String?
+    /// Milliseconds for which the last first word waited for a voice link that the press opened; nil: none did.
+    package var talkDelay: Int?
     /// Its A2DP; nil while A2DP is not connected.
     package var media: Media?
 
@@ -57,6 +61,8 @@ package struct HeadsetDescription: Hashable, Sendable {
         }
     }
 
+    package static let pressed = "pressed"
+    package static let released = "released"
     package static let on = "on"
     package static let off = "off"
     package static let callsPolicy = "calls"
@@ -67,7 +73,7 @@ package struct HeadsetDescription: Hashable, Sendable {
         address: BluetoothAddress, name: String, isConnected: Bool = true, codec: String? = nil, codecs: [String] = [],
         codecReason: String? = nil, battery: Int? = nil, speakerVolume: UInt8 = 0, microphoneVolume: UInt8 = 0,
         audioPolicy: [String: String] = [:], isMicrophoneMuted: Bool = false, powerSource: String? = nil,
-        isSafetyEnhanced: Bool? = nil, media: Media? = nil
+        isSafetyEnhanced: Bool? = nil, talk: String? = nil, talkDelay: Int? = nil, media: Media? = nil
     ) {
         self.address = address
         self.name = name
@@ -82,6 +88,8 @@ package struct HeadsetDescription: Hashable, Sendable {
         self.isMicrophoneMuted = isMicrophoneMuted
         self.powerSource = powerSource
         self.isSafetyEnhanced = isSafetyEnhanced
+        self.talk = talk
+        self.talkDelay = talkDelay
         self.media = media
     }
 
@@ -101,6 +109,8 @@ package struct HeadsetDescription: Hashable, Sendable {
         microphoneVolume = try fields.optionalInteger(BTCallName.Headset.microphoneVolume) ?? 0
         isMicrophoneMuted = try fields.optionalBool(BTCallName.Headset.microphoneMuted) ?? false
         powerSource = try fields.optionalString(BTCallName.Headset.powerSource)?.nonEmpty
+        talk = try fields.optionalString(BTCallName.Headset.talk)?.nonEmpty
+        talkDelay = try fields.optionalInteger(BTCallName.Headset.talkDelay).flatMap { $0 < 0 ? nil : $0 }
         isSafetyEnhanced = try fields.optionalString(BTCallName.Headset.enhancedSafety)?.nonEmpty.map { $0 == Self.on }
         media = try fields.optionalString(BTCallName.Headset.mediaState).flatMap { Media.State(rawValue: $0) }.map {
             state throws(APIError) in
@@ -133,6 +143,8 @@ package struct HeadsetDescription: Hashable, Sendable {
             BTCallName.Headset.microphoneMuted: .bool(isMicrophoneMuted),
             BTCallName.Headset.powerSource: .string(powerSource ?? ""),
             BTCallName.Headset.enhancedSafety: .string(isSafetyEnhanced.map { $0 ? Self.on : Self.off } ?? ""),
+            BTCallName.Headset.talk: .string(talk ?? ""),
+            BTCallName.Headset.talkDelay: .int32(Int32(clamping: talkDelay ?? -1)),
             BTCallName.Headset.mediaVolume: .int32(Int32(clamping: media?.volume ?? -1)),
             BTCallName.Headset.mediaCodec: .string(media?.codec ?? ""),
             BTCallName.Headset.mediaState: .string(media?.state.rawValue ?? ""),

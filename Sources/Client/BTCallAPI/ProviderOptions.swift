@@ -1,5 +1,6 @@
 import BluetoothTypes
 package import DBus
+package import Talk
 
 /// The options of `Calls1.RegisterProvider`.
 package struct ProviderOptions: Hashable, Sendable {
@@ -12,7 +13,7 @@ package struct ProviderOptions: Hashable, Sendable {
     }
 
     package enum Capability: String, Hashable, Sendable, CaseIterable {
-        case hold, swap, conference, dtmf, mute, dial, video
+        case hold, swap, conference, dtmf, mute, dial, video, talk
     }
 
     /// More calls than there can be at the same time.
@@ -29,6 +30,8 @@ package struct ProviderOptions: Hashable, Sendable {
     package var hasCallState: Bool
     /// Schemes of the addresses that it dials, in lower case; when empty, btcalld asks it for any address.
     package var schemes: [String] = []
+    /// How the far ends of its calls hear the person; nil: as configured.
+    package var talk: TalkMode?
     /// The objects of its calls from before a restart of the bus.
     package var calls: [String] = []
 
@@ -55,6 +58,7 @@ package struct ProviderOptions: Hashable, Sendable {
         format = try AudioFormat(options: fields)
         hasCallState = try fields.optionalBool("callState") ?? true
         schemes = try Self.schemes(fields)
+        talk = try fields.optionalWord("talk", of: TalkMode.self)
         calls = try fields.objectPaths("calls")
         guard calls.count <= Self.mostCalls else {
             throw APIError(
@@ -99,6 +103,7 @@ package struct ProviderOptions: Hashable, Sendable {
         ]
         // With `pcm` the ALSA client chooses the format.
         if audio == .descriptor { fields.merge(format.options) { _, new in new } }
+        fields["talk"] = talk.map { .string($0.rawValue) }
         if !calls.isEmpty { fields["calls"] = .objectPaths(calls) }
         return fields
     }
@@ -117,6 +122,8 @@ package struct ReportOptions: Hashable, Sendable {
     package var capabilities: Set<ProviderOptions.Capability>?
     /// Kinds of device that this call may use; nil for all.
     package var routes: [CallDescription.Route]?
+    /// How the far end hears the person; nil: as its application has registered.
+    package var talk: TalkMode?
     /// Directions of audio and video, as the application has them.
     package var media = MediaOptions()
     /// Contact data of the other party from another program; not an option of the application.
@@ -151,6 +158,7 @@ package struct ReportOptions: Hashable, Sendable {
         self.state = state
         capabilities = try ProviderOptions.capabilities(fields)
         routes = try CallDescription.Route.read(fields)
+        talk = try fields.optionalWord("talk", of: TalkMode.self)
     }
 
     /// The entries for an incoming call.
@@ -161,6 +169,7 @@ package struct ReportOptions: Hashable, Sendable {
         fields.merge(media.fields) { _, new in new }
         fields["capabilities"] = capabilities.map { .strings($0.map(\.rawValue).sorted()) }
         fields["routes"] = routes.map { .strings($0.map(\.rawValue)) }
+        fields["talk"] = talk.map { .string($0.rawValue) }
         return fields
     }
 

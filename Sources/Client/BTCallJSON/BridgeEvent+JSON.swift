@@ -39,6 +39,10 @@ extension BridgeEvent {
             members += [("call", .string(id.description)), ("score", JSON(quality))]
         case .callRecordedChanged(let id, let isRecorded):
             members += [("call", .string(id.description)), ("recording", JSON(isRecorded))]
+        case .callTalkChanged(let id, let state, let holder):
+            members += [
+                ("call", .string(id.description)), ("talkState", .string(state.rawValue)), ("key", JSON(holder)),
+            ]
         case .mediaChangeRequested(let id, let media):
             members += [
                 ("call", .string(id.description)), ("audio", .string(media.audio.rawValue)),
@@ -72,7 +76,7 @@ extension BridgeEvent {
     package static let words = [
         "daemonAppeared", "daemonVanished", "routeChanged", "activationFailed", "callAdded", "incomingCall",
         "callState", "callStatus",
-        "callRemoved", "camera", "mediaChangeRequested", "quality", "recording", "recordingDenied",
+        "callRemoved", "camera", "mediaChangeRequested", "quality", "talk", "recording", "recordingDenied",
         "recordingRequested",
         "muted", "doNotDisturb", "speakingWhileMuted", "button", "headsetEvent", "headset", "devices", "problems",
         "state", "setting",
@@ -91,6 +95,7 @@ extension BridgeEvent {
         case .callStatusChanged: "callStatus"
         case .callRemoved: "callRemoved"
         case .callQualityChanged: "quality"
+        case .callTalkChanged: "talk"
         case .callRecordedChanged: "recording"
         case .recordingDenied: "recordingDenied"
         case .recordingRequested: "recordingRequested"

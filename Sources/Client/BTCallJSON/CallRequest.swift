@@ -10,6 +10,8 @@ package enum CallRequest: Hashable, Sendable {
     case held(Bool)
     case tones(String)
     case muted(Bool)
+    /// A talk key is pressed, or nobody talks any more.
+    case talking(Bool)
     /// The request's call is held, this one resumed.
     case swapped(with: Call.ID)
     /// The request's call is the first of these.
@@ -24,6 +26,7 @@ package enum CallRequest: Hashable, Sendable {
         case .held(let isHeld): isHeld ? "hold" : "resume"
         case .tones: "dtmf"
         case .muted(let isMuted): isMuted ? "mute" : "unmute"
+        case .talking(let isPressed): isPressed ? "talk" : "listen"
         case .swapped: "swap"
         case .joined: "conference"
         }
@@ -37,7 +40,7 @@ package enum CallRequest: Hashable, Sendable {
         case .tones(let tones): [("tones", .string(tones))]
         case .swapped(let other): [("resume", .string(other.description))]
         case .joined(let calls): [("calls", .array(calls.map { .string($0.description) }))]
-        case .answer, .held, .muted: []
+        case .answer, .held, .muted, .talking: []
         }
     }
 }
@@ -71,6 +74,10 @@ extension CallRequestReceiving {
 
     @ControlPlane package func performSetMuted(_ call: Call.ID, _ muted: Bool) async throws(ProviderRefusal) {
         try await handle(.muted(muted), call)
+    }
+
+    @ControlPlane package func performTalk(_ call: Call.ID, _ pressed: Bool) async throws(ProviderRefusal) {
+        try await handle(.talking(pressed), call)
     }
 
     @ControlPlane package func performSwap(hold: Call.ID, resume: Call.ID) async throws(ProviderRefusal) {

@@ -12,6 +12,7 @@ package import Diagnostics
 package import HeadsetControl
 package import Logging
 package import Routing
+import TalkControl
 
 /// The composition root: creates the components, wires them together, starts and stops them.
 ///
@@ -67,6 +68,7 @@ package final class Daemon {
     private let inputs: RoutingInputs
     private let commands: EventCommands
     private let buttons: Buttons
+    private let talk: TalkParts
     private let mixer: PCMMixer
     private let pairingButton: PairingByButton?
     private let keeper: PreferenceKeeper
@@ -117,6 +119,9 @@ package final class Daemon {
         buttons = Buttons(
             configuration, commands: commands, headsets: headsetParts.directory, music: headsetParts.music,
             calls: callParts.directory, audio: audioParts, logger: logger)
+        talk = TalkParts(
+            settings: settings, bus: bus, board: environment.board, audio: audioParts, calls: callParts,
+            headsets: headsetParts, router: router, problems: problems, logger: logger)
         pairingButton = PairingByButton(
             configuration.pairing, board: environment.board, pairing: headsetParts.pairing, problems: problems,
             logger: logger)
@@ -138,8 +143,8 @@ package final class Daemon {
             bus: bus, version: Self.version, lifecycle: lifecycle,
             parts: .init(
                 settings: settings, problems: problems, router: router, audio: audioParts, calls: callParts,
-                headsets: headsetParts, buttons: buttons, mixer: mixer, devices: devices, figures: figures,
-                keeper: keeper),
+                headsets: headsetParts, talk: talk, buttons: buttons, mixer: mixer, devices: devices,
+                figures: figures, keeper: keeper),
             logReaders: LogReaders(logger: logger))
         busName = BusName(bus: bus, pause: configuration.timeouts.busName, problems: problems, logger: logger)
         settings.changes.subscribe(self) { $0.apply($1.new, replacing: $1.old) }
@@ -203,6 +208,7 @@ package final class Daemon {
             bus: bus, interruptions: callParts.interruptions, graph: audioParts.graph, logger: logger)
         board.start()
         pairingButton?.start()
+        talk.start()
         audioParts.pcm.start()
         if settings.configuration.autostart {
             lifecycle.begin()
@@ -216,6 +222,7 @@ package final class Daemon {
         headsetParts.reconnector.stop()
         await lifecycle.end()
         pairingButton?.stop()
+        await talk.stop()
         await headsetParts.stop()
         await commands.stop()
         buttons.stop()

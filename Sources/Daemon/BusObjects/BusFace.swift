@@ -7,6 +7,7 @@ package import ControlLoop
 package import DBus
 package import Diagnostics
 package import HeadsetControl
+package import TalkControl
 
 /// The daemon's objects on the bus.
 @ControlPlane
@@ -32,6 +33,7 @@ package final class BusFace {
         package let audio: AudioParts
         package let calls: CallParts
         package let headsets: HeadsetParts
+        package let talk: TalkParts
         package let buttons: Buttons
         package let mixer: PCMMixer
         package let devices: DeviceList
@@ -40,8 +42,8 @@ package final class BusFace {
 
         package init(
             settings: Settings, problems: ProblemList, router: any RouteDeciding, audio: AudioParts,
-            calls: CallParts, headsets: HeadsetParts, buttons: Buttons, mixer: PCMMixer, devices: DeviceList,
-            figures: MetricsFeed, keeper: PreferenceKeeper
+            calls: CallParts, headsets: HeadsetParts, talk: TalkParts, buttons: Buttons, mixer: PCMMixer,
+            devices: DeviceList, figures: MetricsFeed, keeper: PreferenceKeeper
         ) {
             self.settings = settings
             self.problems = problems
@@ -49,6 +51,7 @@ package final class BusFace {
             self.audio = audio
             self.calls = calls
             self.headsets = headsets
+            self.talk = talk
             self.buttons = buttons
             self.mixer = mixer
             self.devices = devices
@@ -74,7 +77,8 @@ package final class BusFace {
             describe: { devices.descriptions }, codec: { devices.codec(of: $0) }, onPreference: { keeper.keep() },
             replacedPreference: keeper.replacedPreference, onReplaced: { keeper.replacedPreference = $0 },
             notes: { devices.notes }, changes: devices.changes)
-        calls = CallsObject(bus: bus, calls: parts.calls, audio: parts.audio, settings: parts.settings)
+        calls = CallsObject(
+            bus: bus, calls: parts.calls, audio: parts.audio, talk: parts.talk, settings: parts.settings)
         audio = AudioObject(
             bus: bus, audio: parts.audio, calls: parts.calls, mixer: parts.mixer, settings: parts.settings,
             onPreference: {

@@ -2,6 +2,8 @@ import BTCallAPI
 import CallControl
 import ControlLoop
 import DBus
+import Talk
+import TalkControl
 import Telephony
 
 // Reports of the application that owns a call.
@@ -13,6 +15,7 @@ extension CallObject {
         let state = try callState(word, options)
         let ssrcs = try synchronisationSources(options)
         let routes = try CallDescription.Route.read(options)
+        let talk = try options.optionalWord("talk", of: TalkMode.self)
         let revision = try CallRevision(options)
         if let state {
             try calls.update(record, state, from: call.sender, at: options.optionalInteger("time"))
@@ -21,6 +24,7 @@ extension CallObject {
         }
         try calls.revise(record, by: revision)
         if let routes { calls.setRoutes(routes, of: record) }
+        if let talk { calls.setTalkMode(talk, of: record) }
         guard let ssrcs, record.setSynchronisationSources(ssrcs) else { return }
         bus.propertiesChanged(path: record.path, interface: BTCallName.Interface.call, [BTCallName.Call.ssrcs])
     }
@@ -34,6 +38,11 @@ extension CallObject {
             path: BTCallPath.calls, interface: BTCallName.Interface.calls,
             member: BTCallName.Calls.cameraSettingsChanged,
             [.objectPath(record.path), .vardict(settings.fields)])
+    }
+
+    func revokeTalk(_ call: MethodCall) throws(APIError) {
+        try calls.checkOwner(of: record, call.sender)
+        try talk.revoke(record)
     }
 
     func requestMediaChange(_ call: MethodCall) async throws(APIError) {

@@ -3,6 +3,7 @@ import BluetoothTypes
 import CallControl
 import ControlLoop
 import DBus
+import TalkControl
 import Telephony
 
 /// The members of one `org.btcall.Call1`.
@@ -11,13 +12,17 @@ final class CallObject {
     let record: CallRecord
     let calls: CallDirectory
     let bus: BusConnection
+    let talk: TalkControl
     private let muting: CallMuting
 
-    init(_ record: CallRecord, _ calls: CallDirectory, _ bus: BusConnection, _ muting: CallMuting) {
+    init(
+        _ record: CallRecord, _ calls: CallDirectory, _ bus: BusConnection, _ muting: CallMuting, _ talk: TalkControl
+    ) {
         self.record = record
         self.calls = calls
         self.bus = bus
         self.muting = muting
+        self.talk = talk
     }
 
     var interface: ExportedInterface {
@@ -33,6 +38,7 @@ final class CallObject {
                 .init(Name.reportCamera, in: [("settings", "a{sv}")], by: reportCamera),
                 .init(Name.setMedia, in: [("media", "a{sv}")], by: setMedia),
                 .init(Name.requestMediaChange, in: [("media", "a{sv}")], by: requestMediaChange),
+                .init(Name.revokeTalk, by: revokeTalk),
                 .init(Name.answerMediaChange, in: [("accepted", "b")], by: answerMediaChange),
             ],
             signals: [
@@ -90,6 +96,10 @@ final class CallObject {
             shown(Name.requestedMedia, "a{sv}"),
             .init(Name.localAudioEnabled, "b", get: localAudioValue, by: setLocalAudio),
             .init(Name.localVideoEnabled, "b", get: localVideoValue, by: setLocalVideo),
+            shown(Name.talkMode, "s"),
+            shown(Name.talking, "b"),
+            shown(Name.talkState, "s"),
+            shown(Name.talkHolder, "s"),
         ]
     }
 

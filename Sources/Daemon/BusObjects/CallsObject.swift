@@ -4,6 +4,7 @@ package import CallControl
 package import Configuration
 package import ControlLoop
 package import DBus
+package import TalkControl
 import Telephony
 
 /// `org.btcall.Calls1` at `/org/btcall/calls`, and one `org.btcall.Call1` object for each call.
@@ -13,18 +14,21 @@ package final class CallsObject {
     let calls: CallDirectory
     let settings: Settings
     let log: CallLog
+    let talk: TalkParts
     private let muting: CallMuting
 
     package init(
-        bus: BusConnection, calls parts: CallParts, audio: AudioParts, settings: Settings
+        bus: BusConnection, calls parts: CallParts, audio: AudioParts, talk: TalkParts, settings: Settings
     ) {
         self.bus = bus
         calls = parts.directory
         self.settings = settings
         log = parts.log
+        self.talk = talk
         muting = CallMuting(mute: audio.mute, microphone: audio.microphone, calls: calls)
         bus.export([interface], at: BTCallPath.calls)
         audio.mute.changes.subscribe(self) { $0.muteChanged() }
+        talk.control.keys.changes.subscribe(self) { object, _ in object.changed(BTCallName.Calls.talkKeys) }
         calls.objectChanges.subscribe(self) { $0.show($1) }
         calls.properties.subscribe(self) { $0.changed($1.0, $1.1) }
         calls.mediaRequests.subscribe(self) { $0.mediaChangeRequested($1.0, $1.1) }
@@ -33,6 +37,10 @@ package final class CallsObject {
             // A call that has ended has no object any more.
             guard case .changed(let call) = event, object.calls.record(at: call.path) != nil else { return }
             object.changed(call, [BTCallName.Call.recording])
+        }
+        talk.teacher.progress.subscribe(self) { object, progress in
+            object.emit(
+                BTCallName.Calls.talkLearning, [.string("\(progress.0)"), .uint32(UInt32(clamping: progress.1))])
         }
         settings.changes.subscribe(self) { object, change in
             guard change.new.callPolicy.doNotDisturb != change.old.callPolicy.doNotDisturb else { return }
@@ -49,10 +57,12 @@ package final class CallsObject {
                 .init(Name.callRemoved, [("call", "o"), ("reason", "s")]),
                 .init(Name.incomingCall, [("call", "o"), ("properties", "a{sv}")]),
                 .init(Name.cameraSettingsChanged, [("call", "o"), ("settings", "a{sv}")]),
+                .init(Name.talkLearning, [("address", "s"), ("presses", "u")]),
             ],
             properties: [
                 .init(Name.calls, "ao", get: callsValue),
                 muting.property,
+                .init(Name.talkKeys, "aa{sv}", get: talkKeysValue),
                 .init(Name.doNotDisturb, "b", get: doNotDisturbValue, by: setDoNotDisturb),
             ])
     }
@@ -72,6 +82,9 @@ package final class CallsObject {
             .init(Name.swap, by: swap),
             .init(Name.conference, by: conference),
             .init(Name.removeAll, by: removeAll),
+            .init(Name.learnTalk, in: [("address", "s")], out: [("row", "s")], by: learnTalk),
+            .init(Name.forgetTalk, in: [("address", "s")], by: forgetTalk),
+            .init(Name.setTalk, in: [("pressed", "b"), ("options", "a{sv}")], by: setTalk),
         ]
     }
 
@@ -98,7 +111,7 @@ package final class CallsObject {
     private func show(_ change: CallDirectory.Change) {
         switch change {
         case .added(let record):
-            bus.export([CallObject(record, calls, bus, muting).interface], at: record.path)
+            bus.export([CallObject(record, calls, bus, muting, talk.control).interface], at: record.path)
             var description = record.description
             description.isMuted = muting.mute.isMuted
             emit(BTCallName.Calls.callAdded, [.objectPath(record.path), .vardict(signalled(description))])

@@ -45,6 +45,8 @@ final class HeadsetObject {
                 .init(Name.microphoneMuted, "b", get: value(Name.microphoneMuted, false)),
                 .init(Name.powerSource, "s", get: value(Name.powerSource, "")),
                 .init(Name.enhancedSafety, "s", get: value(Name.enhancedSafety, "")),
+                .init(Name.talk, "s", get: value(Name.talk, "")),
+                .init(Name.talkDelay, "i", get: value(Name.talkDelay, .int32(-1))),
                 .init(Name.mediaCodec, "s", get: value(Name.mediaCodec, "")),
                 .init(Name.mediaState, "s", get: value(Name.mediaState, "")),
                 .init(Name.mediaVolume, "i", get: value(Name.mediaVolume, .int32(-1)), by: setMediaVolume),

@@ -114,7 +114,8 @@ package final class CallAudibility {
         case .held, .parked, .ringing:
             guard !isAnyAvailable else { return nil }
         case nil:
-            guard policy.current == nil, policy.pending == nil else { return nil }
+            // With push to talk a headset may have no link until somebody talks.
+            guard policy.current == nil, policy.pending == nil, !policy.hasRestingHeadset else { return nil }
         }
         return Lack(
             what: "no device carries the call: nobody hears it",

@@ -63,7 +63,7 @@ package final class CallAudio: CallAudioExchange {
 
     package func gate(_ record: CallRecord) {
         guard records[record.audioIdentifier] != nil || pcmCalls.last === record else { return }
-        engine.setCallGates(record.audioIdentifier, hears: record.media.hears, speaks: record.media.speaks)
+        engine.setCallGates(record.audioIdentifier, hears: record.media.hears, speaks: record.speaks)
     }
 
     private func givePCM(to record: CallRecord?) {

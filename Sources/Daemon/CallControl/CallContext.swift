@@ -1,6 +1,7 @@
 package import BTCallAPI
 package import BluetoothTypes
 import ControlLoop
+package import Talk
 package import Telephony
 
 /// Details of a report, a request or an answer that do not affect the decisions of `CallTable`; passed along with the
@@ -12,6 +13,8 @@ package struct CallContext: Sendable {
     package var contact: ContactDescription?
     /// Kinds of device that the call that appears may use; nil for all.
     package var routes: [CallDescription.Route]?
+    /// How the far end of the call that appears hears the person, as its application reported.
+    package var talk: TalkMode?
     /// When the call that becomes active was answered; nil: now.
     package var answeredSince: Instant?
     /// Why the provider did not carry out the request.
@@ -19,12 +22,13 @@ package struct CallContext: Sendable {
 
     package init(
         media: MediaState? = nil, contact: ContactDescription? = nil,
-        routes: [CallDescription.Route]? = nil, answeredSince: Instant? = nil,
+        routes: [CallDescription.Route]? = nil, talk: TalkMode? = nil, answeredSince: Instant? = nil,
         refusal: String = ""
     ) {
         self.media = media
         self.contact = contact
         self.routes = routes
+        self.talk = talk
         self.answeredSince = answeredSince
         self.refusal = refusal
     }

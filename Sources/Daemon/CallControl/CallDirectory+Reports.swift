@@ -78,7 +78,8 @@ extension CallDirectory {
         run(
             result.actions,
             CallContext(
-                media: MediaState(reported: options), contact: options.contact, routes: options.routes))
+                media: MediaState(reported: options), contact: options.contact, routes: options.routes,
+                talk: options.talk))
         return try require(result.id)
     }
 
@@ -94,7 +95,9 @@ extension CallDirectory {
         } catch {
             throw Self.refusal(error)
         }
-        run(result.actions, CallContext(media: MediaState(reported: options), routes: options.routes))
+        run(
+            result.actions,
+            CallContext(media: MediaState(reported: options), routes: options.routes, talk: options.talk))
         if let since { record(result.id)?.appearedAt = .at(since) }
         switch options.state {
         case .alerting: try update(result.id, .alerting, from: key)

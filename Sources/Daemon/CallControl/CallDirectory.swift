@@ -7,6 +7,7 @@ package import DBus
 import Diagnostics
 package import Logging
 package import Routing
+package import Talk
 package import Telephony
 
 /// The calls of the box and the applications that own them; carries out the decisions of `CallTable`.
@@ -59,11 +60,17 @@ package final class CallDirectory {
     /// Default audio and video directions of calls.
     package var configuredMedia = MediaState(video: .sendReceive)
     package var mediaChangeRule = MediaChangeRule.accept
+    /// How the far ends hear the person, for calls whose applications do not say.
+    package var configuredTalkMode = TalkMode.off {
+        didSet { if configuredTalkMode != oldValue { talkModesChanged() } }
+    }
     /// Account and picture of later calls.
     package var identity = Identity()
     package var mediaQuestions: [MediaQuestion] = []
     /// How long a client may take to answer a media change.
     package var mediaTimeout = Duration.seconds(20)
+    /// The talk mode of a call has changed.
+    package let talkModeChanges = Signal<CallRecord>()
     /// Properties of a call that have changed.
     package let properties = Signal<(CallRecord, [String])>()
     package let mediaRequests = Signal<(CallRecord, MediaState)>()
@@ -180,6 +187,8 @@ package final class CallDirectory {
         record.media = context.media ?? MediaState(audio: configuredMedia.audio)
         record.contact = context.contact
         record.routes = context.routes
+        record.ownTalkMode = context.talk
+        record.talkMode = talkMode(of: record)
         records.append(record)
         logger.about(call: record.uuid).info("\(call.direction) call \(record.uuid) of \(provider.owner.name)")
         send(.added(record))

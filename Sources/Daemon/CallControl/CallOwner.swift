@@ -29,6 +29,8 @@ package protocol CallOwner: AnyObject {
     func sendDTMF(_ call: String, _ tones: String) async throws(APIError)
     /// Reports that the person is muted or audible again; btcalld already sends silence.
     func setMuted(_ call: String, _ muted: Bool) async throws(APIError)
+    /// Asks whether the person may talk, or reports that the person no longer does.
+    func talk(_ call: String, _ isPressed: Bool) async throws(APIError)
     /// Holds one call and resumes the other in one step.
     func swap(hold: String, resume: String) async throws(APIError)
     /// Joins several calls into one conversation.
@@ -45,6 +47,8 @@ extension CallOwner {
     }
 
     package func setMuted(_ call: String, _ muted: Bool) async throws(APIError) { throw notOffered("mute calls") }
+
+    package func talk(_ call: String, _ isPressed: Bool) async throws(APIError) { throw notOffered("decide who talks") }
 
     package func swap(hold: String, resume: String) async throws(APIError) { throw notOffered("swap calls") }
 

@@ -91,6 +91,7 @@ package final class CallParts {
         directory.policy = configuration.callPolicy
         directory.configuredMedia = MediaState(audio: configuration.audioDirection, video: configuration.videoDirection)
         directory.mediaChangeRule = configuration.mediaChange
+        directory.configuredTalkMode = configuration.talk.mode
         directory.identity = configuration.identity
         ringLimit.limit = configuration.ringLimit
         bus.readers = configuration.callers == .everybody ? nil : readers.readers

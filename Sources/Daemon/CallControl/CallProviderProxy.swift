@@ -68,6 +68,10 @@ package final class CallProviderProxy: CallOwner {
         _ = try await perform(BTCallName.CallProvider.performSetMuted, [.objectPath(call), .bool(muted)])
     }
 
+    package func talk(_ call: String, _ isPressed: Bool) async throws(APIError) {
+        _ = try await perform(BTCallName.CallProvider.performTalk, [.objectPath(call), .bool(isPressed)])
+    }
+
     package func swap(hold: String, resume: String) async throws(APIError) {
         _ = try await perform(BTCallName.CallProvider.performSwap, [.objectPath(hold), .objectPath(resume)])
     }

@@ -4,6 +4,7 @@ package import BluetoothTypes
 package import ControlLoop
 package import DBus
 package import Routing
+package import Talk
 package import Telephony
 
 /// One call as the bus shows it: the table's call with its object, its owner and its audio.
@@ -58,6 +59,12 @@ package final class CallRecord {
     package var failureTimer: Timer?
     /// Directions of its audio and video.
     package internal(set) var media = MediaState()
+    /// How its far end hears the person, as its application reported; nil: as registered or configured.
+    package internal(set) var ownTalkMode: TalkMode?
+    /// How its far end hears the person.
+    package internal(set) var talkMode = TalkMode.off
+    /// What the talk keys have made of it.
+    package internal(set) var talking = Talking.off
     /// Kinds of device that it may use; nil for all.
     package internal(set) var routes: [CallDescription.Route]?
     /// The camera as its application last reported it.
@@ -110,6 +117,10 @@ package final class CallRecord {
         description.video = media.video
         description.isLocalAudioEnabled = media.isLocalAudioEnabled
         description.isLocalVideoEnabled = media.isLocalVideoEnabled
+        description.talkMode = talkMode
+        description.isTalking = talking.isOpen
+        description.talkState = talking.state
+        description.talkHolder = talking.holder?.description
         description.link = history?.carrier.flatMap { CallLinkDescription($0) }
         if let history, !history.isEmpty {
             if !isUnexchanged { description.quality = QualityDescription(history.meter.recent) }
@@ -127,6 +138,9 @@ package final class CallRecord {
 
     /// Whether the call has audio: early media, or the call itself.
     package var hasSpeech: Bool { (call.state == .active || call.state == .alerting) && failure == nil }
+
+    /// Whether the far end hears the uplink.
+    package var speaks: Bool { media.speaks && (talkMode == .off || talking.isOpen) }
 
     /// Its progress in one word.
     package var status: CallStatusWord {

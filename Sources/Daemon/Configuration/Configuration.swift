@@ -3,6 +3,7 @@ package import BluetoothTypes
 package import HandsFree
 package import Logging
 package import Routing
+package import Talk
 package import Telephony
 
 /// All settings of the daemon, with their default values.
@@ -43,9 +44,12 @@ package struct Configuration: Sendable {
     package struct OwnHeadset: Equatable, Sendable {
         /// The highest volume of its speaker, 0…15; nil: as for all headsets.
         package var volumeCeiling: Int?
+        /// When its voice link is open for push to talk; nil: as for all headsets.
+        package var talkLink: TalkConfiguration.Link?
 
-        package init(volumeCeiling: Int? = nil) {
+        package init(volumeCeiling: Int? = nil, talkLink: TalkConfiguration.Link? = nil) {
             self.volumeCeiling = volumeCeiling
+            self.talkLink = talkLink
         }
     }
 
@@ -103,6 +107,11 @@ package struct Configuration: Sendable {
 
         /// How long a program may take to configure a local device.
         package var audioSettings = Duration.milliseconds(200)
+
+        /// How long a voice link that the press opens (`[talk] link`) stays open after somebody has talked.
+        package var talkLink = Duration.seconds(5)
+        /// Time before btcalld has a button with a talk key connected; doubled after each failure.
+        package var talkDevice = Duration.seconds(2)
 
         /// How long an application may take to come back with its calls after a restart of the bus.
         package var absence = Duration.seconds(15)
@@ -214,6 +223,13 @@ package struct Configuration: Sendable {
     package var microphone = MicrophoneRule.allow
     /// The output that shows that a microphone is in use; nil: none.
     package var privacyOutput: PrivacyOutputSpecification?
+    /// Push to talk.
+    package var talk = TalkConfiguration()
+    /// Paths of the files of talk keys, the shipped one and the administrator's; nil: none.
+    package var talkKeysFile: String? = Configuration.shippedTalkKeys
+    package var talkKeysOverlay: String? = Configuration.adminTalkKeys
+    /// The rows of both files; no key sets them.
+    package var talkRows = TalkRows()
     /// The box's own button and light for pairing without a screen.
     package var pairing = PairingConfiguration()
     /// Paths of the quirks databases, the shipped one and the administrator's; nil: none.
@@ -249,6 +265,8 @@ package struct Configuration: Sendable {
     /// Default paths of the files; they need not exist.
     package static let shippedQuirks = "/usr/share/btcall/quirks.conf"
     package static let adminQuirks = "/etc/btcall/quirks.conf"
+    package static let shippedTalkKeys = "/usr/share/btcall/talk-keys.conf"
+    package static let adminTalkKeys = "/etc/btcall/talk-keys.conf"
 }
 
 /// A refused value of a key, with the accepted values.

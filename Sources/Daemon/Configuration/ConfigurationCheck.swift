@@ -1,4 +1,5 @@
 import HandsFree
+import Talk
 
 /// The result of `btcalld --check FILE` for a configuration with the quirks files that it names, for a quirks file, or for a
 /// file of known faults (stack.conf).
@@ -24,6 +25,11 @@ package struct ConfigurationCheck: Sendable {
                     let (database, mistakes) = try QuirksDatabase.reading(bytes, file: file, origin: origin)
                     quirks = database.files.map { "\($0.rowCount) rows" }
                     self.mistakes = mistakes
+                case .talkKeys:
+                    let origin: TalkRow.Origin = file == Configuration.shippedTalkKeys ? .shipped : .admin
+                    let (rows, mistakes) = try TalkRows.reading(bytes, file: file, origin: origin)
+                    quirks = ["\(rows.rows.count) talk keys"]
+                    self.mistakes = mistakes
                 case .stack:
                     let (database, mistakes) = try StackDatabase.reading(bytes, file: file)
                     quirks = ["\(database.faults.count) faults"]
@@ -38,6 +44,7 @@ package struct ConfigurationCheck: Sendable {
         self.configuration = configuration
         self.mistakes = mistakes
         quirks = configuration.quirks.files.map { "\($0.path) (\($0.rowCount) rows)" }
+        quirks += configuration.talkRows.files.map { "\($0.path) (\($0.rowCount) talk keys)" }
     }
 
     /// One line for a file without mistakes.
@@ -57,7 +64,7 @@ package struct ConfigurationCheck: Sendable {
     }
 
     private enum RowFileKind {
-        case quirks, stack
+        case quirks, talkKeys, stack
     }
 
     /// Decides by the first section; nil for a configuration, also for an unknown first section.
@@ -65,6 +72,7 @@ package struct ConfigurationCheck: Sendable {
         let heads = bytes.split(separator: UInt8(ascii: "\n")).filter { $0.first == UInt8(ascii: "[") }
         guard let first = heads.first else { return nil }
         func begins(_ text: String) -> Bool { first.starts(with: text.utf8) }
+        if heads.contains(where: { $0.starts(with: "[key ".utf8) }) { return .talkKeys }
         if begins("[database]") || begins("[quirk ") { return .quirks }
         return begins("[stack]") || begins("[fault ") ? .stack : nil
     }
@@ -88,7 +96,17 @@ extension Configuration {
             return (configuration, [error])
         }
         mistakes += configuration.loadQuirks()
+        mistakes += configuration.loadTalkKeys()
         return (configuration, mistakes)
+    }
+
+    /// Reads the files of talk keys that this configuration names.
+    ///
+    /// - Returns: all mistakes in those files.
+    package mutating func loadTalkKeys() -> [ConfigurationError] {
+        let (rows, mistakes) = TalkRows.loading(shipped: talkKeysFile, overlay: talkKeysOverlay)
+        talkRows = rows
+        return mistakes
     }
 
     /// Reads the quirks files that this configuration names.

@@ -12,8 +12,8 @@ package enum ConfigurationExample {
         for section in ConfigurationSection.all + [anyHeadset] {
             lines.append("")
             switch section {
-            case .daemon, .routing, .bluetooth, .audio, .calls, .ring, .privacy, .pairing, .quirks, .identity, .hooks,
-                .buttons:
+            case .daemon, .routing, .bluetooth, .audio, .calls, .talk, .ring, .privacy, .pairing, .quirks, .identity,
+                .hooks, .buttons:
                 lines.append("[\(section.name)]")
             case .device:
                 lines.append("# A local device; leave the section out when the board does not have it.")

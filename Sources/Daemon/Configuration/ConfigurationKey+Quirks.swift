@@ -15,7 +15,7 @@ extension ConfigurationSection {
         ]
     }
 
-    private static func quirksPath(
+    static func quirksPath(
         _ name: String, _ standard: String, _ summary: String, _ path: WritableKeyPath<Configuration, String?>
     ) -> ConfigurationKey {
         let accepted = "an absolute path, or none"

@@ -75,7 +75,7 @@ extension ConfigurationKey {
 
 /// The sections of the configuration file.
 package enum ConfigurationSection: Equatable {
-    case daemon, routing, bluetooth, audio, calls, ring, privacy, pairing, quirks, identity, hooks, buttons
+    case daemon, routing, bluetooth, audio, calls, talk, ring, privacy, pairing, quirks, identity, hooks, buttons
     case device(LocalDevice)
     /// One headset; each may have a section, so these are not in `all`.
     case headset(BluetoothAddress)
@@ -87,6 +87,7 @@ package enum ConfigurationSection: Equatable {
         case "bluetooth": self = .bluetooth
         case "audio": self = .audio
         case "calls": self = .calls
+        case "talk": self = .talk
         case "privacy": self = .privacy
         case "pairing": self = .pairing
         case "ring": self = .ring
@@ -110,7 +111,7 @@ package enum ConfigurationSection: Equatable {
     /// All sections except those of single headsets.
     package static let all: [ConfigurationSection] =
         [
-            .daemon, .routing, .bluetooth, .audio, .calls, .ring, .privacy, .pairing, .quirks, .identity, .hooks,
+            .daemon, .routing, .bluetooth, .audio, .calls, .talk, .ring, .privacy, .pairing, .quirks, .identity, .hooks,
             .buttons,
         ]
         + LocalDevice.allCases.map { .device($0) }
@@ -126,6 +127,7 @@ package enum ConfigurationSection: Equatable {
         case .bluetooth: "bluetooth"
         case .audio: "audio"
         case .calls: "calls"
+        case .talk: "talk"
         case .privacy: "privacy"
         case .pairing: "pairing"
         case .ring: "ring"
@@ -145,6 +147,7 @@ package enum ConfigurationSection: Equatable {
         case .bluetooth: Self.bluetoothKeys
         case .audio: Self.audioKeys
         case .calls: Self.callKeys
+        case .talk: Self.talkKeys
         case .privacy: Self.privacyKeys
         case .pairing: Self.pairingKeys
         case .ring: Self.ringKeys
@@ -153,7 +156,8 @@ package enum ConfigurationSection: Equatable {
         case .hooks: Self.hookKeys
         case .buttons: Self.buttonKeys
         case .device(let kind): Self.deviceKeys(kind)
-        case .headset(let address): Self.headsetVolumeKeys(address) + Self.headsetQuirkKeys(address)
+        case .headset(let address):
+            Self.headsetVolumeKeys(address) + Self.headsetTalkKeys(address) + Self.headsetQuirkKeys(address)
         }
     }
 
@@ -168,8 +172,8 @@ package enum ConfigurationSection: Equatable {
     /// Prefix of the names of the section's settings: `routing`, `device.earpiece`.
     package var settingPrefix: String {
         switch self {
-        case .daemon, .routing, .bluetooth, .audio, .calls, .ring, .privacy, .pairing, .quirks, .identity, .hooks,
-            .buttons:
+        case .daemon, .routing, .bluetooth, .audio, .calls, .talk, .ring, .privacy, .pairing, .quirks, .identity,
+            .hooks, .buttons:
             name
         case .device(let kind): "device.\(kind.rawValue)"
         case .headset(let address): "headset.\(address)"

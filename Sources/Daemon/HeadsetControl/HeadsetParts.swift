@@ -91,6 +91,8 @@ package final class HeadsetParts {
             registry: registry, calls: calls.directory, graph: audio.graph, admission: admission,
             opener: environment.opener, configuration: gateway,
             codecMemories: Self.codecMemories(configuration, writer, logger), quirks: quirks,
+            talk: HeadsetTalk(
+                configuration, registry: registry, writer: writer, problems: problems, logger: logger),
             volumesAndBattery: volumesAndBattery,
             music: peace, media: { music.description(of: $0) }, logger: logger)
         directory.servesA2DP = configuration.a2dp
@@ -128,6 +130,7 @@ package final class HeadsetParts {
 
     private func subscribe(_ audio: AudioParts, _ calls: CallParts, _ router: any RouteDeciding) {
         directory.routing.subscribe { [weak router] event in router?.handle(event) }
+        directory.talk.changes.subscribe(directory) { $0.followTalkRows() }
         directory.codecMemories.kept.subscribe(self) { $0.noteKept($1) }
         audio.graph.events.subscribe(self) { [weak router] parts, event in parts.handle(event, router) }
         music.arrivals.subscribe(self) { parts, address in

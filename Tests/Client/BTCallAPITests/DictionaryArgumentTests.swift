@@ -19,7 +19,7 @@ import Testing
                 declared.insert("\(interface).\(method) \(argument)")
             }
         }
-        #expect(declared.count == 22)
+        #expect(declared.count == 23)
         #expect(Set(DictionaryArgument.all.map { "\($0.interface).\($0.member) \($0.argument)" }) == declared)
     }
 
@@ -61,7 +61,7 @@ import Testing
         #expect(
             message(["capabilties": .strings(["hold"])], .registerProvider)
                 == "unknown in the options of RegisterProvider: \"capabilties\" (did you mean 'capabilities'?); accepted: "
-                + "name, audio, callState, schemes, calls, capabilities, rate, format, channels")
+                + "name, audio, callState, schemes, calls, capabilities, talk, rate, format, channels")
         #expect(
             message(["tto": "page"], .openPlayback)?.hasPrefix(
                 "unknown in the options of OpenPlayback: \"tto\" (did you mean 'to'?); accepted: rate,") == true)

@@ -79,7 +79,9 @@ import Testing
                 BTCallName.Calls.log, BTCallName.Calls.registerContactResolver,
                 BTCallName.Calls.unregisterContactResolver,
                 BTCallName.Calls.cameraSettingsChanged,
-                BTCallName.Calls.swap, BTCallName.Calls.conference,
+                BTCallName.Calls.swap, BTCallName.Calls.conference, BTCallName.Calls.setTalk,
+                BTCallName.Calls.talkKeys, BTCallName.Calls.learnTalk, BTCallName.Calls.forgetTalk,
+                BTCallName.Calls.talkLearning,
             ]
         ),
         (
@@ -99,7 +101,9 @@ import Testing
                 BTCallName.Call.capabilities, BTCallName.Call.muted, BTCallName.Call.audio, BTCallName.Call.video,
                 BTCallName.Call.localAudioEnabled, BTCallName.Call.localVideoEnabled, BTCallName.Call.setMedia,
                 BTCallName.Call.requestMediaChange, BTCallName.Call.answerMediaChange,
-                BTCallName.Call.mediaChangeRequested, BTCallName.Call.contact,
+                BTCallName.Call.mediaChangeRequested, BTCallName.Call.contact, BTCallName.Call.revokeTalk,
+                BTCallName.Call.talkMode, BTCallName.Call.talking, BTCallName.Call.talkState,
+                BTCallName.Call.talkHolder,
             ]
         ),
         (
@@ -111,6 +115,7 @@ import Testing
                 BTCallName.CallProvider.released,
                 BTCallName.CallProvider.performSetMuted, BTCallName.CallProvider.performSwap,
                 BTCallName.CallProvider.performConference, BTCallName.CallProvider.performMediaChange,
+                BTCallName.CallProvider.performTalk,
             ]
         ),
         (
@@ -144,7 +149,8 @@ import Testing
                 BTCallName.Headset.battery, BTCallName.Headset.speakerVolume, BTCallName.Headset.microphoneVolume,
                 BTCallName.Headset.mediaVolume, BTCallName.Headset.mediaCodec, BTCallName.Headset.mediaState,
                 BTCallName.Headset.microphoneMuted, BTCallName.Headset.powerSource,
-                BTCallName.Headset.enhancedSafety, BTCallName.Headset.vendorEvent,
+                BTCallName.Headset.enhancedSafety, BTCallName.Headset.vendorEvent, BTCallName.Headset.talk,
+                BTCallName.Headset.talkDelay,
             ]
         ),
     ]

@@ -1,6 +1,7 @@
 import BTCallAPI
 import BluetoothTypes
 import DBus
+import Talk
 import Testing
 
 @Suite struct RoundTripTests {
@@ -133,6 +134,7 @@ import Testing
         call.recordingRequestedBy = ":1.7"
         call.account = AccountDescription(accountID: "4711", userID: "anna")
         call.icon = "/usr/share/pixmaps/phone.png"
+        (call.talkMode, call.isTalking, call.talkState, call.talkHolder) = (.latch, true, .tail, "board pedal")
         #expect(try CallDescription(received(call.properties)) == call)
         #expect(AccountDescription(accountID: "4711").fields == ["accountId": "4711"])
         call.link = .init(device: .earpiece)
@@ -154,7 +156,9 @@ import Testing
             address: BluetoothAddress(value: 0x1234), name: "H", codec: "CVSD", codecs: ["CVSD"],
             codecReason: "mSBC failed", battery: 0, speakerVolume: 15, microphoneVolume: 3,
             audioPolicy: ["calls": "notAllowed", "inbandRing": "allowed"], isMicrophoneMuted: true,
-            powerSource: "external", isSafetyEnhanced: false)
+            powerSource: "external", isSafetyEnhanced: false, talk: "pressed", talkDelay: 420)
+        let key = TalkKeyDescription(kind: "board", name: "pedal", isPressed: true)
+        #expect(try TalkKeyDescription(received(key.fields)) == key)
         #expect(try HeadsetDescription(received(headset.properties)) == headset)
         for rate in AudioFormat.rates {
             for sample in AudioFormat.Sample.allCases {
@@ -171,7 +175,11 @@ import Testing
         #expect(try ProviderOptions(received(provider.fields)) == provider)
         let soundCard = ProviderOptions(name: "phone", audio: .pcm)
         #expect(try ProviderOptions(received(soundCard.fields)) == soundCard)
-        let report = ReportOptions(name: "Alice", isVideo: true, state: .alerting)
+        var radio = ProviderOptions(name: "radio", capabilities: [.talk])
+        radio.talk = .push
+        #expect(try ProviderOptions(received(radio.fields)) == radio)
+        var report = ReportOptions(name: "Alice", isVideo: true, state: .alerting)
+        report.talk = .toggle
         #expect(try ReportOptions(received(report.outgoingFields)) == report)
     }
 
@@ -300,7 +308,7 @@ import Testing
                 == "audio in test is \"tcp\"; accepted: fd, pcm")
         #expect(
             message { _ = try ProviderOptions(received(["capabilities": .strings(["fly"])])) }
-                == "capabilities in test has \"fly\"; accepted: hold, swap, conference, dtmf, mute, dial, video")
+                == "capabilities in test has \"fly\"; accepted: hold, swap, conference, dtmf, mute, dial, video, talk")
         #expect(
             message { _ = try ReportOptions(received(["state": "held"])) }
                 == "state in test is \"held\"; accepted: dialing, alerting, active")

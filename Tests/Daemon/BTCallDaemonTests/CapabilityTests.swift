@@ -33,6 +33,7 @@ extension DaemonTests {
             case .muted: BTCallName.CallProvider.performSetMuted
             case .swap: BTCallName.CallProvider.performSwap
             case .conference: BTCallName.CallProvider.performConference
+            case .talk: BTCallName.CallProvider.performTalk
             case .media: BTCallName.CallProvider.performMediaChange
             case .answer, .end, .audio, .released: nil
             }
@@ -46,6 +47,7 @@ extension DaemonTests {
             case .conference: try await box.bridge.calls.conference()
             case .dtmf: try await box.bridge.calls.sendDTMF(calls[0], tones: "12#")
             case .mute: try await box.bridge.calls.setMuted(true)
+            case .talk: try await box.bridge.calls.setTalk(true)
             case .dial: _ = try await box.bridge.calls.place("5550100")
             case .video: try await box.bridge.calls.setMedia(of: calls[0], video: .sendReceive)
             }
@@ -57,7 +59,9 @@ extension DaemonTests {
         ) async throws -> (methods: Set<String>, isRefused: Bool) {
             var methods: Set<String> = []
             var isRefused = false
+            let mode = capability == .talk ? "push" : "off"
             try await Box.run { box in
+                try await box.bridge.setSetting("talk.mode", to: mode)
                 let registration = try await box.register(capabilities)
                 // A dialled call needs no other call to be held.
                 var calls = capability == .dial ? [] : [try await box.startCall(registration)]
@@ -89,8 +93,9 @@ extension DaemonTests {
                 #expect(!with.isRefused, "\(capability)")
                 let without = try await asked(capability, having: needed)
                 #expect(!without.methods.contains(method), "\(capability)")
-                // The daemon mutes on its own, and swaps by holding.
-                #expect(without.isRefused == (capability != .mute && capability != .swap), "\(capability)")
+                // The daemon mutes and opens the microphone on its own, and swaps by holding.
+                let alone: Set<Capability> = [.mute, .swap, .talk]
+                #expect(without.isRefused == !alone.contains(capability), "\(capability)")
             }
         }
     }

@@ -25,6 +25,7 @@ extension DaemonTests {
                 case ("s", "Update"): arguments.append("active")
                 case ("s", _): arguments.append("1")
                 case ("u", _): arguments.append(.uint32(10))
+                case ("b", _): arguments.append(true)
                 default: arguments.append(.objectPath("/org/btcall/test"))
                 }
                 types = types.dropFirst()

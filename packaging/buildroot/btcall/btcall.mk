@@ -24,6 +24,7 @@ BTCALL_FILES = \
 	/usr/share/btcall/btcalld.conf \
 	/usr/share/btcall/quirks.conf \
 	/usr/share/btcall/stack.conf \
+	/usr/share/btcall/talk-keys.conf \
 	/usr/share/dbus-1/system-services/org.btcall.service \
 	/usr/share/dbus-1/system.d/org.btcall.conf
 

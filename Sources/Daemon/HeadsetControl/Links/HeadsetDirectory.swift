@@ -12,6 +12,7 @@ package import HandsFree
 import HeadsetPolicy
 package import Logging
 package import Routing
+package import Talk
 import Telephony
 
 /// The headsets: their sessions, their links, and what BlueZ knows of them.
@@ -28,6 +29,8 @@ package final class HeadsetDirectory: LinkOpening {
         case microphoneTurned(BluetoothAddress, old: Int?, new: Int)
         /// The wearer has muted or unmuted the microphone at the headset.
         case microphoneMuted(BluetoothAddress, Bool)
+        /// The headset's talk key.
+        case talkKey(BluetoothAddress, TalkSignal)
         /// A message of the headset that btcalld does not interpret.
         case vendor(BluetoothAddress, AudioGateway.VendorReport)
         /// A connection has begun, finished its set-up, or ended.
@@ -79,6 +82,8 @@ package final class HeadsetDirectory: LinkOpening {
     package var described: [BluetoothAddress: String?] = [:]
     /// Pauses music before a link is opened.
     private let music: any MakingRoom
+    /// Rows about their talk keys, and the state of each key.
+    package let talk: HeadsetTalk
     /// What was learnt about the codecs of headsets.
     package let codecMemories: CodecMemories
     /// The number dialled last, here or by an application, since the start: every headset's AT+BLDN dials it.
@@ -89,10 +94,11 @@ package final class HeadsetDirectory: LinkOpening {
     package init(
         registry: DeviceRegistry, calls: CallDirectory, graph: AudioGraph, admission: LinkAdmission,
         opener: any AudioLinkOpening, configuration: AudioGatewayConfiguration, codecMemories: CodecMemories,
-        quirks: HeadsetQuirks, volumesAndBattery: HeadsetVolumesAndBattery, music: any MakingRoom,
+        quirks: HeadsetQuirks, talk: HeadsetTalk, volumesAndBattery: HeadsetVolumesAndBattery, music: any MakingRoom,
         media: @escaping @ControlPlane (BluetoothAddress) -> HeadsetDescription.Media?, logger: Logger
     ) {
         self.quirks = quirks
+        self.talk = talk
         self.volumesAndBattery = volumesAndBattery
         self.music = music
         self.media = media
@@ -141,6 +147,7 @@ package final class HeadsetDirectory: LinkOpening {
             startedAt: calls.startTimes, admission: admission, graph: graph, logger: logger)
         sessions[address] = session
         session.music = music
+        session.talkRow = talk.row(of: address)
         session.onEvent = { [weak self, weak session] event in
             guard let self, let session else { return }
             handle(event, of: session)
@@ -219,7 +226,9 @@ package final class HeadsetDirectory: LinkOpening {
     package func description(of address: BluetoothAddress) -> HeadsetDescription? {
         let media = media(address)
         guard let session = sessions[address], session.isEstablished else {
-            return media.map { HeadsetDescription(address: address, name: name(of: address), media: $0) }
+            return media.map {
+                HeadsetDescription(address: address, name: name(of: address), talk: talkWord(of: address), media: $0)
+            }
         }
         return HeadsetDescription(
             address: address, name: name(of: address), codec: graph.codec(ofLink: address)?.description,
@@ -228,7 +237,7 @@ package final class HeadsetDirectory: LinkOpening {
             microphoneVolume: UInt8(clamping: session.volumes.microphone ?? 0),
             audioPolicy: audioPolicy(of: session), isMicrophoneMuted: isMicrophoneMuted(session),
             powerSource: session.reports.powerSource?.rawValue, isSafetyEnhanced: session.reports.isSafetyEnhanced,
-            media: media)
+            talk: talkWord(of: address), talkDelay: talkDelay(of: address), media: media)
     }
 
     /// Charge from the headset's own reports; without them, bluetoothd's value (docs/inside/Interop.md A15).
@@ -406,6 +415,8 @@ package final class HeadsetDirectory: LinkOpening {
         case .microphoneVolume(let old, let new): changes.send(.microphoneTurned(address, old: old, new: new))
         case .microphoneMuted(let isMuted): changes.send(.microphoneMuted(address, isMuted))
         case .vendor(let report): changes.send(.vendor(address, report))
+        case .talkKey(let signal): changes.send(.talkKey(address, signal))
+        case .heard(let observation): talk.heard.send((address, observation))
         case .buttonPressed(let button): changes.send(.buttonPressed(address, button))
         case .buttonHeld: changes.send(.buttonHeld(address))
         case .link(let report): routing.send(Self.event(report, address))

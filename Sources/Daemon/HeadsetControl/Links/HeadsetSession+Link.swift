@@ -104,7 +104,9 @@ extension HeadsetSession: LinkContender {
         case .connect(let hint): run(gateway.audioRequested(.connect(hint: hint), at: now))
         case .disconnect: run(gateway.audioRequested(.disconnect, at: now))
         case .opened(let codec): run(gateway.audioOpened(codec, at: now))
-        case .closed: run(gateway.audioClosed(at: now))
+        case .closed:
+            talkLinkClosed()
+            run(gateway.audioClosed(at: now))
         case .failed(let failure): run(gateway.audioFailed(failure, at: now))
         }
     }
@@ -114,6 +116,7 @@ extension HeadsetSession: LinkContender {
         case .opened(let codec), .openedByHeadset(let codec): logger.info("\(address): audio link open, \(codec)")
         case .failed, .closed: break
         }
+        talkLinkOpened(report)
         onEvent?(.link(report))
         onEvent?(.changed)
     }

@@ -6,6 +6,7 @@ import Diagnostics
 package import HandsFree
 package import HeadsetPolicy
 package import Logging
+package import Talk
 package import Telephony
 
 /// RFCOMM session of one headset: feeds its bytes to the `AudioGateway` machine and carries out its actions.
@@ -32,6 +33,10 @@ package final class HeadsetSession {
         /// The wearer has muted or unmuted the microphone at the headset.
         case microphoneMuted(Bool)
         case vendor(AudioGateway.VendorReport)
+        /// The wearer has pressed or released the talk key.
+        case talkKey(TalkSignal)
+        /// Anything that may be a talk key.
+        case heard(TalkLesson.Observation)
     }
 
     package let address: BluetoothAddress
@@ -58,6 +63,17 @@ package final class HeadsetSession {
     /// The headset's last offer.
     private var theirs: [VoiceCodec]?
     let logger: Logger
+    /// The row about its talk key; nil for a headset that is not known to have one.
+    package var talkRow: TalkRow? {
+        didSet {
+            talkReader = talkRow.flatMap { ATTalkReader($0) } ?? ATTalkReader()
+            linkReader = talkRow?.protocol == .link ? LinkTalkReader() : nil
+        }
+    }
+    var talkReader = ATTalkReader()
+    var linkReader: LinkTalkReader?
+    /// Whether a headset that talks by its voice link has opened it.
+    package internal(set) var isTalkLinkOpen = false
     private var timer: Timer?
     /// As last handled.
     var vendorSettings = AudioGateway.VendorSettings()
@@ -236,6 +252,7 @@ package final class HeadsetSession {
     }
 
     private func handle(_ event: AudioGateway.Event) {
+        if talks(by: event) { return }
         switch event {
         case .established(let negotiated):
             isEstablished = true
@@ -254,6 +271,9 @@ package final class HeadsetSession {
         case .hfIndicator(let indicator, let value): handle(indicator, value)
         case .microphoneMuted(let isMuted):
             muted(isMuted)
+            return
+        case .talkKey(let isPressed):
+            onEvent?(.vendor(AudioGateway.VendorReport("TALK", [isPressed ? "1" : "0"])))
             return
         case .vendor(let report):
             onEvent?(.vendor(report))

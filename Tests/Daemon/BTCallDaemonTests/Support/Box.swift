@@ -206,13 +206,14 @@ final class Box {
     }
 
     func register(
-        _ capabilities: Set<CallProviderDescription.Capability> = [], _ format: Telephone.Format = Telephone.Format()
+        _ capabilities: Set<CallProviderDescription.Capability> = [], _ format: Telephone.Format = Telephone.Format(),
+        talk: BTCall.TalkMode? = nil
     ) async throws -> ProviderRegistration {
-        try await bridge.register(
-            telephone,
-            as: .init(
-                name: "test", rate: format.rate, sampleFormat: format.sampleFormat, channels: format.channels,
-                capabilities: capabilities))
+        var description = CallProviderDescription(
+            name: "test", rate: format.rate, sampleFormat: format.sampleFormat, channels: format.channels,
+            capabilities: capabilities)
+        description.talk = talk
+        return try await bridge.register(telephone, as: description)
     }
 
     /// Starts a call that the far end has answered.

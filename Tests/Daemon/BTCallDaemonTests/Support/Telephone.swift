@@ -17,6 +17,7 @@ final class Telephone: CallProvider {
         case tones(String)
         case audio(Call.ID)
         case muted(Call.ID, Bool)
+        case talk(Call.ID, Bool)
         case swap(hold: Call.ID, resume: Call.ID)
         case conference([Call.ID])
         case media(Call.ID, CallMedia, camera: Bool)
@@ -66,6 +67,9 @@ final class Telephone: CallProvider {
 
     func performSetMuted(_ call: Call.ID, _ muted: Bool) async throws(ProviderRefusal) {
         try await perform(.muted(call, muted))
+    }
+    func performTalk(_ call: Call.ID, _ pressed: Bool) async throws(ProviderRefusal) {
+        try await perform(.talk(call, pressed))
     }
     func performSwap(hold: Call.ID, resume: Call.ID) async throws(ProviderRefusal) {
         try await perform(.swap(hold: hold, resume: resume))
