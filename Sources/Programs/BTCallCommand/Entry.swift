@@ -98,7 +98,8 @@ struct VerbGroup {
         VerbGroup(
             "Sound",
             [
-                MuteCommand.self, VolumeCommand.self, PlayCommand.self, RecordCommand.self, MicCommand.self,
+                MuteCommand.self, TalkCommand.self, VolumeCommand.self, PlayCommand.self, RecordCommand.self,
+                MicCommand.self,
                 ProcessingCommand.self,
             ]),
         VerbGroup(

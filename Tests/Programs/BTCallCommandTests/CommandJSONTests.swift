@@ -8,6 +8,7 @@ import ControlLoop
 import DBus
 import Foundation
 import JSONText
+import Talk
 import Testing
 
 @testable import BTCallCommand
@@ -63,10 +64,11 @@ import Testing
             explained.outcomes = [.init(key: "setUpSeconds", value: "30", summary: "time", sources: ["slow"])]
             daemon.quirksExplanation = explained
             for (id, state) in [(Self.call, CallDescription.State.active), (Self.other, .held)] {
-                daemon.addCall(
-                    CallDescription(
-                        id: id, state: state, direction: .outgoing, name: "Alice", provider: "phone", index: 1,
-                        startedAt: 1_700_000_000_123))
+                var call = CallDescription(
+                    id: id, state: state, direction: .outgoing, name: "Alice", provider: "phone", index: 1,
+                    startedAt: 1_700_000_000_123)
+                if state == .active { (call.talkMode, call.talkState) = (.push, .listening) }
+                daemon.addCall(call)
             }
         }
     }
@@ -83,7 +85,8 @@ import Testing
         ("headset show", ["Jabra"], nil), ("calls", [], nil), ("call show", [call], nil), ("history", [], nil),
         ("config", [], nil), ("config", ["routing.exclude"], "Setting"), ("prefer", [], nil), ("prefer", ["none"], nil),
         ("fallback", ["earpiece"], nil), ("fallback", ["none"], nil), ("move", [], nil), ("move", ["earpiece"], nil),
-        ("mute", ["on"], nil), ("dnd", [], nil), ("mic", [], nil), ("processing", [], nil), ("volume", [], nil),
+        ("mute", ["on"], nil), ("talk", [], nil), ("talk", ["press"], nil),
+        ("dnd", [], nil), ("mic", [], nil), ("processing", [], nil), ("volume", [], nil),
         ("volume", ["mic"], "Gains"), ("volume", ["application", "0.5"], "Gains"), ("headset volume", [], nil),
         ("session status", [], nil), ("daemon show", [], nil), ("daemon routing", ["on"], nil),
         ("daemon metrics", [], nil), ("daemon activate", [], nil), ("headset quirks", [], nil),
@@ -184,7 +187,8 @@ import Testing
             .callAdded(call), .incomingCall(call), .callStateChanged(call.id, .active, reason: nil),
             .callStatusChanged(call.id, .mediaPending, reason: nil),
             .callRemoved(call.id, reason: "remote"), .callQualityChanged(call.id, 90),
-            .callRecordedChanged(call.id, true), .recordingDenied(call.id, client: "a"),
+            .callRecordedChanged(call.id, true), .callTalkChanged(call.id, .talking, holder: "board pedal"),
+            .recordingDenied(call.id, client: "a"),
             .recordingRequested(call.id, client: "a"), .mutedChanged(true), .doNotDisturbChanged(true),
             .buttonPressed(address: Self.address, button: "play"),
             .headsetEvent(address: Self.address, event: "DON", values: ["1"]),

@@ -321,5 +321,10 @@ struct DoctorProvocation: Sendable, CustomStringConvertible {
             objects[DoctorFixture.bridgeHeadsetPath]?[BTCallName.Interface.headset]?["MediaState"] = "idle"
             fixture.bus.btcall = .objects(objects)
         },
+        .init("headset-talk-delay", .note, "waits for the voice link of the headset") { fixture in
+            var objects = fixture.bus.btcall.objects
+            objects[DoctorFixture.bridgeHeadsetPath]?[BTCallName.Interface.headset]?["TalkDelay"] = .int32(420)
+            fixture.bus.btcall = .objects(objects)
+        },
     ]
 }

@@ -24,7 +24,7 @@ package final class FakeDaemon {
     package private(set) var options: [String: Value] = [:]
     package var incident = "{}\n"
     package var isMuted = false
-    package var isDoNotDisturb = false
+    package var (isDoNotDisturb, isTalkPressed) = (false, false)
     package var log: [CallLogDescription] = []
     package var settings: [SettingDescription] = []
     package var quirks = QuirksDescription()
@@ -242,7 +242,7 @@ package final class FakeDaemon {
                     daemon.provider = (call.sender, call.arguments[0].stringValue ?? "", options)
                 },
                 method("Swap") { _, _ in },
-                method("Conference") { _, _ in },
+                method("Conference") { _, _ in }, talkMethod,
                 method("RemoveAll") { daemon, _ in
                     for call in daemon.calls { daemon.end(BTCallPath.call(call.id), reason: "local") }
                 },
@@ -284,6 +284,7 @@ package final class FakeDaemon {
                         bus.propertiesChanged(
                             path: BTCallPath.calls, interface: BTCallName.Interface.calls, ["Muted"])
                     }),
+                talkProperty,
                 .init(
                     "DoNotDisturb", "b", get: { [unowned self] in .bool(isDoNotDisturb) },
                     set: { [unowned self] value in isDoNotDisturb = value.boolValue ?? false }),
@@ -318,7 +319,7 @@ package final class FakeDaemon {
         let types = [
             "Id": "s", "State": "s", "Direction": "s", "Number": "s", "Name": "s", "Provider": "s", "Index": "y",
             "StartedAt": "t", "SSRCs": "au", "Link": "a{sv}", "Quality": "i", "QualityParts": "a{sv}",
-            "QualityTotal": "a{sv}", "HasVideo": "b", "Video": "s", "LocalVideoEnabled": "b",
+            "QualityTotal": "a{sv}", "HasVideo": "b", "Video": "s", "LocalVideoEnabled": "b", "TalkMode": "s",
         ]
         let callInterface = ExportedInterface(
             BTCallName.Interface.call,

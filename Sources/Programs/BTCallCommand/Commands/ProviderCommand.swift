@@ -16,7 +16,7 @@ struct ProviderCommand: BridgeCommand {
 
             Standard output: {"event":"registered",…}, {"event":"reported","call":…,"number":…}, requests \
             {"event":"answer","id":1,"call":…} and start, end, hold, resume, dtmf, mute, unmute, swap, \
-            conference, which need a reply within 5 s, {"event":"state","call":…,"state":…,"reason":…}, and \
+            conference, talk, listen, which need a reply within 5 s, {"event":"state","call":…,"state":…,"reason":…}, and \
             {"event":"error","line":…,"error":…} for an invalid or refused line. The page "Telephony in a \
             script" describes all of it.
 
@@ -54,7 +54,7 @@ struct ProviderCommand: BridgeCommand {
     }
 
     /// Capabilities that have a protocol line.
-    private static let known: [Capability] = [.hold, .dtmf, .dial, .mute, .swap, .conference]
+    private static let known: [Capability] = [.hold, .dtmf, .dial, .mute, .swap, .conference, .talk]
     private static var accepted: String { known.map(\.rawValue).joined(separator: ",") }
 
     private static func capabilities(_ text: String) throws -> Set<Capability> {

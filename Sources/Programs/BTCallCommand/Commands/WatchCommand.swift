@@ -105,7 +105,8 @@ extension BridgeEvent {
         switch self {
         case .callStateChanged(let id, _, _), .callStatusChanged(let id, _, _), .callRemoved(let id, _),
             .callQualityChanged(let id, _), .callRecordedChanged(let id, _), .recordingDenied(let id, _),
-            .recordingRequested(let id, _), .cameraSettingsChanged(let id, _), .mediaChangeRequested(let id, _):
+            .recordingRequested(let id, _), .cameraSettingsChanged(let id, _), .mediaChangeRequested(let id, _),
+            .callTalkChanged(let id, _, _):
             id
         default: nil
         }

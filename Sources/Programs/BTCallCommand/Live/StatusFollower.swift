@@ -59,7 +59,8 @@ final class StatusFollower {
                 .callQualityChanged, .callRemoved, .mutedChanged, .callRecordedChanged, .devicesChanged,
                 .problemsChanged, .stateChanged, .settingChanged, .mediaChangeRequested, .cameraSettingsChanged:
                 ask()
-            case .doNotDisturbChanged, .speakingWhileMuted, .recordingDenied, .recordingRequested, .buttonPressed,
+            case .callTalkChanged, .doNotDisturbChanged, .speakingWhileMuted, .recordingDenied, .recordingRequested,
+                .buttonPressed,
                 .headsetEvent,
                 .headsetChanged:
                 break

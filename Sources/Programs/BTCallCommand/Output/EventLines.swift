@@ -28,6 +28,8 @@ extension BridgeEvent {
         case .callRecordedChanged(let id, let isRecorded): "\(isRecorded ? "recorded" : "not recorded any more")  \(id)"
         case .recordingDenied(let id, let client): "\(client) may not record  \(id)"
         case .recordingRequested(let id, let client): "\(client) asks to record  \(id)"
+        case .callTalkChanged(let id, let state, let holder):
+            "\(state.rawValue)\(holder.map { " by \($0)" } ?? "")  \(id)"
         case .mediaChangeRequested(let id, let media):
             "audio \(media.audio.rawValue), video \(media.video.rawValue) asked  \(id)"
         case .mutedChanged(let muted): muted ? "microphone muted" : "microphone on"

@@ -85,7 +85,7 @@ final class ReportedCall {
         case .end(let reason):
             text += " (\(reason))"
             members.append(("reason", .string(reason)))
-        case .start, .answer, .held, .muted, .swapped, .joined: break
+        case .start, .answer, .held, .muted, .talking, .swapped, .joined: break
         }
         say("asked: \(text)", JSON(members))
     }

@@ -19,7 +19,7 @@ enum HookVariables {
     private static let members: [String: String?] = [
         "old": "BTCALL_OLD_DEVICE", "new": "BTCALL_DEVICE", "name": "BTCALL_SETTING",
         "callStatus": "BTCALL_STATUS", "score": "BTCALL_VALUE", "muted": "BTCALL_VALUE", "recording": "BTCALL_VALUE",
-        "devices": nil, "values": nil,
+        "talkState": "BTCALL_VALUE", "key": nil, "devices": nil, "values": nil,
         "problems": nil,
     ]
     /// The same for members of a call.

@@ -282,7 +282,7 @@ package final class TestCall: CallProvider {
             .problemsChanged,
             .stateChanged, .settingChanged, .speakingWhileMuted, .callRecordedChanged, .recordingDenied,
             .recordingRequested, .doNotDisturbChanged, .incomingCall, .cameraSettingsChanged, .mediaChangeRequested,
-            .headsetEvent, .headsetChanged, .callStatusChanged:
+            .headsetEvent, .headsetChanged, .callStatusChanged, .callTalkChanged:
             break
         }
     }

@@ -43,7 +43,7 @@ extension WebSession {
                 400, "badRequest", "register: \"key\" is not accepted; it is 16 to 64 of A-Z, a-z, 0-9, - and _")
         }
         var capabilities: Set<CallProviderDescription.Capability> = []
-        let known = CallProviderDescription.Capability.allCases.filter { $0 != .video }
+        let known = CallProviderDescription.Capability.allCases.filter { $0 != .video && $0 != .talk }
         for word in try request.optionalWords("capabilities") ?? [] {
             guard let capability = known.first(where: { $0.rawValue == word }) else {
                 let accepted = known.map(\.rawValue).joined(separator: ", ")

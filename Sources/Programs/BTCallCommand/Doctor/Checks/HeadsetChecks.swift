@@ -132,6 +132,20 @@ let headsetChecks = [
                 seen: "btcalld has a MediaState of it; bluetoothd keeps the program that a headset used last")
         }
     },
+    DoctorCheck(
+        "headset-talk-delay", .note,
+        finds: "the first word of a talker waits for the voice link of a headset, which the press opens",
+        remedy: "nothing, if its battery matters more; else keep the link during calls",
+        command: "btcall config talk.link keep"
+    ) { system in
+        let ours = system.bridgeHeadsets
+        return system.eachHeadset { headset in
+            guard let delay = ours[headset.address]?.talkDelay else { return nil }
+            return DoctorEvidence(
+                "the first word waits for the voice link of the headset \(headset.title)",
+                seen: "TalkDelay of it is \(delay) ms")
+        }
+    },
 ]
 
 extension DoctorSystem {
