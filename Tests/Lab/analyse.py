@@ -11,6 +11,10 @@
                                                          the best frequency of each window, at most so far from HZ
     analyse.py delay SAID HEARD [--code N] [--edge S]    how long a counted signal took from one recording to the other: in
                                                          all, and its last S seconds (10) against the first
+    analyse.py talk SAID HEARD PRESSES [--code N]        of each press of a talk key (lines "press release [first sample]" of the
+                                                         file PRESSES, lab time) how much of the word's start was lost, how late
+                                                         the far end heard it, and how long it heard after the release;
+                                                         SAID -: each first sample begins the signal
     analyse.py windows --near FILE... --far FILE... [--window NAME FROM TO]...
                                                          of each window the longest time in which nobody here heard code 0,
                                                          and in which the far end heard no microphone (codes 1 to 3)
@@ -49,6 +53,7 @@ LONGEST_MS, STALLED = 250.0, 0.03
 STARVED_MS = 1000.0                                    # and the longest wait of a guest program without priority
 PAUSE = 0.2                                            # packets later than this did not merely jitter
 DELAY_MIN, DELAY_MAX = -0.1, 5.0                       # of a signal, in seconds: a clock may be a little off
+TALK_AFTER = 1.0                                       # a word that begins so long after the release belongs to no press
 
 
 # Logs of lab-watch by the guest that it runs in.
@@ -291,6 +296,62 @@ def _said_at(said, sources, position):
         yield from (float(said.time_of(base + position + turn * counted.PERIOD_SECONDS)) for turn in turns)
 
 
+def talk(said, heard, presses, code):
+    """Presses of a talk key against the counted signal, which the microphone sends all the time (said), or from its first sample on
+    in each link (said is None, a press has three times). A word begins with the press or the link, and ends with the release."""
+    if heard.times is None or said is not None and said.times is None:
+        raise SystemExit("no times beside a recording")
+    if said is None:
+        def said_at(position):
+            return ((words[2] + (position + 1) % counted.PERIOD_SECONDS - 1) for words in presses)
+    else:
+        sources = counted.courses(said.pcm, said.rate, code)
+
+        def said_at(position):
+            return _said_at(said, sources, position)
+    still = stalls(40.0)
+    rows = [dict(press=words[0], release=words[1], begin=words[2] if len(words) > 2 else words[0], parts=[]) for words in presses]
+    unasked = []
+    for start, end, places, positions in counted.courses(heard.pcm, heard.rate, code):
+        piece = [float(heard.time_of(place)) for place in (start, end)]
+        ends = [(place + float(positions[i] - places[i]), time) for place, i, time in ((start, 0, piece[0]), (end, -1, piece[1]))]
+        origin = [_said_when(said_at, position, now) for position, now in ends]
+        row = max((r for r in rows if r["press"] <= piece[1]), key=lambda r: r["press"], default=None)
+        if row is None or None in origin or origin[0] > row["release"] + TALK_AFTER:
+            unasked.append({"time": round(piece[0], 3), "ms": round(1000 * (piece[1] - piece[0]), 1)})
+        else:
+            row["parts"].append(piece + origin)
+    out = []
+    for row in rows:
+        parts = row.pop("parts")
+        result = {"press": row["press"], "held_ms": round(1000 * (row["release"] - row["press"]), 1), "parts": len(parts),
+                  "stalled": any(row["press"] < e + STALL_AFTER and row["release"] + TALK_AFTER > s - STALL_BEFORE for s, e, _ in still)}
+        if parts:
+            first, last = parts[0], parts[-1]
+            result.update(
+                lost_ms=round(1000 * (first[2] - row["begin"]), 1), first_ms=round(1000 * (first[0] - row["press"]), 1),
+                link_ms=round(1000 * (first[0] - first[2]), 1), tail_ms=round(1000 * (last[3] - row["release"]), 1),
+                silent_ms=round(1000 * (last[1] - row["release"]), 1),
+                holes_ms=round(1000 * sum(max(0.0, b[2] - a[3]) for a, b in zip(parts, parts[1:])), 1))
+        out.append(result)
+    judged = [r for r in out if r["parts"] and not r["stalled"]]
+    summary = {"presses": len(out), "heard": sum(r["parts"] > 0 for r in out), "stalled": sum(r["stalled"] for r in out),
+               "judged": len(judged), "unasked": unasked, "clock_bound_ms": max(said.bound_ms if said else 0.0, heard.bound_ms)}
+    if judged:
+        link = float(np.median([r["link_ms"] for r in judged]))
+        summary.update(link_ms=round(link, 1), beyond_ms_most=round(max(r["first_ms"] for r in judged) - link, 1))
+        for name in ("lost_ms", "first_ms", "tail_ms", "silent_ms", "holes_ms"):
+            values = [r[name] for r in judged]
+            summary.update({name + "_least": min(values), name + "_median": round(float(np.median(values)), 1), name + "_most": max(values)})
+    return dict(summary, rows=out)
+
+
+def _said_when(said_at, position, now):
+    """When this position of the signal, which was heard now, was said; None if it was not."""
+    found = [t for t in said_at(position) if DELAY_MIN <= now - t <= DELAY_MAX]
+    return min(found, key=lambda t: abs(now - t), default=None)
+
+
 def decode(paths, code, hole_ms):
     """Each recording alone, and all together: signal positions that nobody heard, times at which nothing was heard."""
     files, heard = [], []
@@ -443,6 +504,8 @@ def main():
     v = verbs.add_parser("delay")
     v.add_argument("said"), v.add_argument("heard"), v.add_argument("--code", type=int, default=0)
     v.add_argument("--edge", type=float, default=10.0)
+    v = verbs.add_parser("talk")
+    v.add_argument("said"), v.add_argument("heard"), v.add_argument("presses"), v.add_argument("--code", type=int, default=0)
     v = verbs.add_parser("windows")
     v.add_argument("--near", nargs="*", default=[]), v.add_argument("--far", nargs="*", default=[])
     v.add_argument("--window", nargs=3, action="append", default=[])
@@ -471,6 +534,9 @@ def main():
         result = tone(Recording(a.file, a.start, a.end_time, a.channel), a.hz, a.begin, a.end, a.limit, a.bend)
     elif a.verb == "delay":
         result = delay(Recording(a.said), Recording(a.heard), a.code, a.edge)
+    elif a.verb == "talk":
+        result = talk(None if a.said == "-" else Recording(a.said), Recording(a.heard), [[float(word) for word in line.split()] for line in read_lines(a.presses)],
+                      a.code)
     elif a.verb == "windows":
         result = windows(a.near, a.far, a.window)
     elif a.verb == "clock":

@@ -12,10 +12,11 @@ from bumble.device import Device, DeviceConfiguration
 from bumble.keys import MemoryKeyStore, PairingKeys
 from bumble.pairing import PairingConfig, PairingDelegate
 
-import clock
 import counted
+import events
 import music
 import radio
+import talk
 import voice
 from clock import lab_time, say
 
@@ -180,10 +181,10 @@ class Hf(hfp.HfProtocol):
         await super().setup_codec_connection(codec_id)
 
 
-class Headset:
+class Headset(events.Log):
     def __init__(self, lab, name, address, codecs, profile="1.8"):
-        self.lab, self.name, self.address = lab, name, address
-        self.events, self.cursor, self.wake = [], 0, asyncio.Event()
+        super().__init__(lab, name)
+        self.address = address
         self.keystore = MemoryKeyStore()
         self.codecs, self.profile = codecs, profile            # both count from the next power on
         self.after_slc = ["AT+CLIP=1", "AT+CCWA=1"]
@@ -199,30 +200,9 @@ class Headset:
         self.pulse_from = self.pulse_at = None
         self.music = music.Sink(self)
         self.remote = None
-
-    # --- events -----------------------------------------------------------
-    def note(self, kind, value):
-        self.events.append((lab_time(), kind, value))
-        say(f"{self.name}: {kind} {value}")
-        self.wake.set()
-
-    async def wait(self, kind, timeout, value=None):
-        """Next event of a kind after the cursor, which moves behind it. Stalled time of the lab does not count."""
-        end = lab_time() - clock.watch.stalled() + timeout
-        while True:
-            for i in range(self.cursor, len(self.events)):
-                t, k, v = self.events[i]
-                if k == kind and (value is None or value in str(v)):
-                    self.cursor = i + 1
-                    return {"t": t, "event": k, "value": v}
-            self.wake.clear()
-            left = end + clock.watch.stalled() - lab_time()
-            if left <= 0:
-                raise TimeoutError(f"no {kind} {value or ''} in {timeout} s")
-            try:
-                await asyncio.wait_for(self.wake.wait(), left)
-            except asyncio.TimeoutError:
-                pass
+        self.talk_keys = {
+            "at": talk.Key(self, "at", lambda: self.at("AT+XEVENT=TALK,1"), lambda: self.at("AT+XEVENT=TALK,0")),
+            "sco": talk.Key(self, "sco", self.open_link, self.close_link, self.first_sample)}
 
     # --- power ------------------------------------------------------------
     async def power_on(self):
@@ -448,19 +428,47 @@ class Headset:
                 hci.HCI_Reject_Synchronous_Connection_Request_Command(
                     bd_addr=c.peer_address, reason=self.refusal)))
             return
+        asyncio.get_running_loop().create_task(self.device.send_async_command(
+            hci.HCI_Enhanced_Accept_Synchronous_Connection_Request_Command(
+                bd_addr=c.peer_address, **self.link_parameters(link_type == 2))))
+
+    def link_parameters(self, extended):
+        """Of a link with the codec that was agreed on."""
         codec = self.hf.active_codec if self.hf else hfp.AudioCodec.CVSD
         if self.forced:
             codec = {"cvsd": hfp.AudioCodec.CVSD, "msbc": hfp.AudioCodec.MSBC}[self.forced]
         P = hfp.DefaultCodecParameters
         # HCI carries encoded mSBC (transparent) as between a host and a real controller.
-        p = hfp.ESCO_PARAMETERS[P.ESCO_CVSD_S4 if link_type == 2 else P.SCO_CVSD_D1].asdict().copy()
+        p = hfp.ESCO_PARAMETERS[P.ESCO_CVSD_S4 if extended else P.SCO_CVSD_D1].asdict().copy()
         if codec == hfp.AudioCodec.MSBC:
             t = hci.CodingFormat(hci.CodecID.TRANSPARENT)
             p = hfp.ESCO_PARAMETERS[P.ESCO_MSBC_T2].asdict().copy()
             p.update(transmit_coding_format=t, receive_coding_format=t, input_coding_format=t, output_coding_format=t,
                      input_bandwidth=8000, output_bandwidth=8000)
-        asyncio.get_running_loop().create_task(self.device.send_async_command(
-            hci.HCI_Enhanced_Accept_Synchronous_Connection_Request_Command(bd_addr=c.peer_address, **p)))
+        return p
+
+    async def open_link(self):
+        """Opens the link from the headset's side."""
+        if not self.connection:
+            raise RuntimeError("no connection")
+        if self.sco:
+            raise RuntimeError("the link is open")
+        await self.device.send_async_command(hci.HCI_Enhanced_Setup_Synchronous_Connection_Command(
+            connection_handle=self.connection.handle, **self.link_parameters(True)))
+        before = len(self.events)
+        failed = lambda: any(k == "sco-failed" for _, k, _ in self.events[before:])
+        await self.until(lambda: self.sco or failed(), self.lab.patience * 5, "the link did not open")
+        if not self.sco:
+            raise RuntimeError("the gateway refused the link")
+
+    def first_sample(self):
+        """When the first packet of the latest link began; a packet leaves with its last sample."""
+        first = self.takes[-1].tx_first
+        return first and first - PACKET_SECONDS
+
+    async def close_link(self):
+        if self.sco:
+            await self.sco.disconnect()
 
     def on_sco(self, link):
         self.sco = link
@@ -595,6 +603,8 @@ class Headset:
 
     async def command(self, verb, args):
         a = args
+        if verb in self.COMMON:
+            return await self.common_command(verb, a)
         if verb == "power":
             if a[0] == "on":
                 await self.power_on()
@@ -674,6 +684,8 @@ class Headset:
             return await self.at("AT+BCC")
         elif verb == "audio-close":
             await self.sco.disconnect()
+        elif verb == "talk":                              # at|sco press|release|series ...
+            return await self.talk_keys[a[0]].command(a[1:])
         elif verb == "link-life":                         # seconds | for-ever
             self.link_life = None if a[0] == "for-ever" else float(a[0])
         elif verb == "codecs":                            # takes effect at the next power on
@@ -706,13 +718,6 @@ class Headset:
             if verb == "avrcp-volume":                    # 0...127, as at the headset's own buttons
                 return self.remote.turn(int(a[0]))
             await self.remote.press(a[0])                 # play, pause, stop, next, previous, volume_up ...
-        elif verb == "wait":
-            return await self.wait(a[0], self.lab.patience * float(a[1]), a[2] if len(a) > 2 else None)
-        elif verb == "mark":                              # wait only sees later events
-            self.cursor = len(self.events)
-        elif verb == "events":
-            since = int(a[0]) if a else 0
-            return [[round(t, 3), k, v] for t, k, v in self.events[since:]]
         elif verb == "status":
             return {"on": bool(self.device), "acl": bool(self.connection), "hfp": bool(self.hf), "sco": bool(self.sco),
                     "codec": self.sco_codec if self.sco else None, "profile": self.profile, "codecs": self.codecs,

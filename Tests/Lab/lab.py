@@ -6,7 +6,7 @@
 
 The guest's host stack is whoever connects to --hci-socket and speaks H4; that of the unit, a second guest, connects to
 --unit-hci-socket. Control is one line in, one line out ("OK {json}" / "ERR text") on each control socket:
-h1|h2|unit|lab COMMAND [ARGUMENTS]   (see README.md).
+h1|h2|b1|b2|unit|lab COMMAND [ARGUMENTS]   (see README.md).
 """
 import argparse
 import asyncio
@@ -26,9 +26,10 @@ import counted
 clock.log_to(os.dup(1))                                # RootCanal prints a line for every packet: keep it separate from our output
 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
+import button
 import radio
 from clock import lab_time, say
-from headset import GUEST, Headset
+from headset import GUEST, Headset, Port
 from machine import Machine
 from unit import Unit
 
@@ -61,7 +62,7 @@ class Lab:
         def to_guest(packet):
             self.btsnoop(packet, True)
             writer.write(packet)
-        self.guest = self.air.add(GUEST, to_guest, self.sco_mtu, linux=True)
+        self.guest = self.air.add(GUEST, to_guest, self.sco_mtu)
         if self.voice is not None:
             self.guest.voice = self.voice
 
@@ -72,7 +73,7 @@ class Lab:
 
     async def unit_hci(self, reader, writer):
         """The same for the second guest."""
-        controller = self.air.add(UNIT, writer.write, self.sco_mtu, linux=True)
+        controller = self.air.add(UNIT, writer.write, self.sco_mtu)
         await self.serve("unit", controller, controller.from_host, reader)
 
     @staticmethod
@@ -158,6 +159,7 @@ async def main():
     p.add_argument("--unit-shell-socket", help="the unit's shell connects here")
     p.add_argument("--dir", default=".")
     p.add_argument("--headsets", type=int, default=2)
+    p.add_argument("--buttons", help="talk buttons, of serial,le")
     p.add_argument("--codecs", default="cvsd,msbc")
     p.add_argument("--profile", default="1.8")
     p.add_argument("--sco-mtu", type=int, default=120)
@@ -171,6 +173,10 @@ async def main():
         h = Headset(lab, f"h{i + 1}", f"00:1B:DC:08:00:1{i + 1}", args.codecs.split(","), args.profile)
         lab.headsets[h.name] = h
         await h.power_on()
+    for kind in args.buttons.split(",") if args.buttons else []:
+        name, address, make = button.KINDS[kind]
+        lab.headsets[name] = make(lab, name, address, GUEST, Port)
+        await lab.headsets[name].power_on()
     await asyncio.start_unix_server(lab.guest_hci, args.hci_socket)
     if args.unit_hci_socket:
         await asyncio.start_unix_server(lab.unit_hci, args.unit_hci_socket)

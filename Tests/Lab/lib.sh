@@ -202,7 +202,7 @@ prepare_board() {
 	getent passwd btcall >/dev/null || useradd -r -g btcall -d /nonexistent -s /usr/sbin/nologin btcall
 	usermod -a -G audio btcall
 	cp "$ROOT/dbus/org.btcall.conf" /etc/dbus-1/system.d/ 2>/dev/null
-	install -D -m 644 -t /usr/share/btcall "$ROOT/etc/stack.conf"
+	install -D -m 644 -t /usr/share/btcall "$ROOT/etc/stack.conf" "$ROOT/etc/talk-keys.conf"
 	busctl --system call org.freedesktop.DBus / org.freedesktop.DBus ReloadConfig
 	start_udev "$ROOT/udev/70-btcall.rules"
 }

@@ -338,6 +338,46 @@ class Analysis(unittest.TestCase):
         result = analyse.delay(analyse.Recording("said.wav"), analyse.Recording("heard.wav"), 1, 2.0)
         self.assertAlmostEqual(result["drift_ms"], -20, delta=1)
 
+    def test_talk_says_what_is_lost_of_each_word_and_how_long_the_far_end_hears_it(self):
+        """Pressed for 600 ms every 1.5 s, heard 35 ms later from 12 ms after each press to 200 ms after its release; one press is not
+        heard, one has a hole, one was during a stall, and something is heard that nobody pressed for."""
+        self.clock(f"stall {100 + 7.3:.6f} 80.0")
+        begin, said = self.OFFSET + 100, signal(14, code=2)
+        presses = [1.0 + 1.5 * i for i in range(7)]
+        opened = np.zeros(len(said))
+        for press in presses[:2] + presses[3:]:
+            opened[int(16000 * (press + 0.012)):int(16000 * (press + 0.8))] = 1
+        opened[int(16000 * 5.9):int(16000 * 5.95)] = 0
+        opened[int(16000 * 12.5):int(16000 * 12.8)] = 1
+        self.exchange(said, np.concatenate([np.zeros(560), said * opened]), begin)
+        result = analyse.talk(analyse.Recording("said.wav"), analyse.Recording("heard.wav"),
+                              [(begin + p, begin + p + 0.6) for p in presses], 2)
+        self.assertEqual({name: result[name] for name in ("presses", "heard", "stalled", "judged")},
+                         {"presses": 7, "heard": 6, "stalled": 1, "judged": 5})
+        self.assertAlmostEqual(result["link_ms"], 35, delta=2)
+        self.assertAlmostEqual(result["lost_ms_median"], 12, delta=2)
+        self.assertLess(result["lost_ms_most"], 15)
+        self.assertAlmostEqual(result["beyond_ms_most"], 12, delta=4)
+        self.assertAlmostEqual(result["tail_ms_most"], 200, delta=3)
+        self.assertAlmostEqual(result["silent_ms_most"], 235, delta=4)
+        self.assertAlmostEqual(result["holes_ms_most"], 50, delta=4)
+        self.assertEqual([round(each["time"] - begin, 1) for each in result["unasked"]], [12.5])
+        self.assertEqual([row["parts"] for row in result["rows"]], [1, 1, 0, 2, 1, 1, 1])
+
+    def test_talk_with_a_key_that_is_the_voice_link_counts_from_the_link_s_first_sample(self):
+        """Each link begins the signal, 150 ms after the press, and the first 8 ms of it are lost."""
+        self.clock()
+        begin, heard = self.OFFSET + 100, np.zeros(16000 * 10)
+        for press in (1.0, 4.0, 7.0):
+            at = int(16000 * (press + 0.150 + 0.030))
+            heard[at + 128:at + 16000] = signal(1, code=2)[128:]
+        self.exchange(signal(1), heard, begin)
+        result = analyse.talk(None, analyse.Recording("heard.wav"), [(begin + p, begin + p + 1.0, begin + p + 0.15) for p in (1.0, 4.0, 7.0)], 2)
+        self.assertEqual((result["heard"], result["unasked"]), (3, []))
+        self.assertAlmostEqual(result["lost_ms_most"], 8, delta=3)
+        self.assertAlmostEqual(result["first_ms_most"], 188, delta=4)
+        self.assertAlmostEqual(result["link_ms"], 30, delta=3)
+
     def exchange(self, said, heard, begin):
         """Packets of 7.5 ms from a microphone, blocks of 10 ms at the far end, up to 4 ms late."""
         random = np.random.RandomState(7)
