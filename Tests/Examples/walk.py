@@ -7,88 +7,9 @@ import subprocess
 import sys
 import tempfile
 
-from dbus_next import Message, MessageType
-from dbus_next.aio import MessageBus
-
+import boxes
 import door
-
-BUS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "private-bus.conf")
-# Timeout in seconds for an expected event.
-PATIENCE = 30
-NUMBER = "5550142"
-
-
-class NotSo(Exception):
-    """A step that failed."""
-
-
-def check(what, found, wanted):
-    if found != wanted:
-        raise NotSo(f"{what}: {found!r} instead of {wanted!r}")
-
-
-class Client:
-    """A program that acts on the calls; records the signals of all calls."""
-
-    @classmethod
-    async def connect(cls, address):
-        self = cls()
-        self.bus = await MessageBus(bus_address=address).connect()
-        self.signals = asyncio.Queue()
-        self.bus.add_message_handler(self.received)
-        await self.ask("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "AddMatch", "s",
-                       "type='signal',sender='org.btcall'")
-        return self
-
-    def received(self, message):
-        if message.message_type == MessageType.SIGNAL:
-            if message.member == "StateChanged":
-                self.signals.put_nowait((message.path, *message.body))
-            elif message.member in ("CallAdded", "CallRemoved"):
-                self.signals.put_nowait((message.member, *message.body))
-
-    async def next(self):
-        return await asyncio.wait_for(self.signals.get(), PATIENCE)
-
-    async def ask(self, destination, path, interface, member, signature="", *body):
-        reply = await self.bus.call(
-            Message(destination, path, interface, member, signature=signature, body=list(body)))
-        if reply.message_type == MessageType.ERROR:
-            raise NotSo(f"{member}: {reply.error_name}: {reply.body}")
-        return reply.body
-
-    async def call(self, call, member, signature="", *body):
-        return await self.ask("org.btcall", call, "org.btcall.Call1", member, signature, *body)
-
-    async def state(self, call):
-        body = await self.call_property(call, "State")
-        return body.value
-
-    async def call_property(self, call, name):
-        return (await self.ask("org.btcall", call, "org.freedesktop.DBus.Properties", "Get", "ss",
-                               "org.btcall.Call1", name))[0]
-
-    async def until_there(self):
-        for _ in range(PATIENCE * 20):
-            owned = await self.ask("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus",
-                                   "NameHasOwner", "s", "org.btcall")
-            if owned[0]:
-                body = await self.ask("org.btcall", "/org/btcall", "org.freedesktop.DBus.Properties", "Get", "ss",
-                                      "org.btcall.Manager1", "State")
-                if body[0].value == "active":
-                    return
-            await asyncio.sleep(0.05)
-        raise NotSo("btcalld does not become active")
-
-
-class Steps:
-    def __init__(self, program):
-        self.program = program
-        self.passed = 0
-
-    def done(self, what):
-        print(f"ok - {self.program}: {what}", flush=True)
-        self.passed += 1
+from client import NUMBER, PATIENCE, Box, Client, NotSo, Steps, check
 
 
 async def said(process, *wanted):
@@ -205,29 +126,15 @@ def programs(folder, place):
 async def main(binaries, folder):
     os.environ["PATH"] = binaries + ":" + os.environ["PATH"]
     passed, failed = door.check(folder)
-    with tempfile.TemporaryDirectory() as place:
-        address = f"unix:path={place}/bus"
-        with open(f"{place}/btcalld.conf", "w") as file:
-            file.write(f"[daemon]\nstateDirectory = {place}/state\n")
-        bus = subprocess.Popen(
-            ["dbus-daemon", f"--config-file={BUS}", f"--address={address}", "--nofork", "--print-address=1"],
-            stdout=subprocess.PIPE)
-        bus.stdout.readline()
-        log = open(f"{place}/log", "w+")
-        daemon = subprocess.Popen(
-            [f"{binaries}/btcalld", "--bus", address, "--config", f"{place}/btcalld.conf", "--foreground"], stderr=log)
-        try:
-            for name, words, has_audio, is_whole in programs(folder, place):
-                result = await example(address, name, words, has_audio, is_whole)
-                passed, failed = passed + result[0], failed + result[1]
-        finally:
-            daemon.terminate()
-            daemon.wait()
-            bus.terminate()
-            bus.wait()
-        if failed:
-            log.seek(0)
-            sys.stderr.write(log.read())
+    with tempfile.TemporaryDirectory() as place, Box(binaries, place, "one") as box:
+        for name, words, has_audio, is_whole in programs(folder, place):
+            result = await example(box.address, name, words, has_audio, is_whole)
+            passed, failed = passed + result[0], failed + result[1]
+        with Box(binaries, place, "two") as other:
+            result = await boxes.example(folder, (box.address, other.address))
+            passed, failed = passed + result[0], failed + result[1]
+            if failed:
+                sys.stderr.write(box.log() + other.log())
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
