@@ -1,7 +1,9 @@
 """The gateway of Examples/talk: two boxes, one floor."""
 
 import asyncio
+import contextlib
 import importlib.util
+import io
 import os
 import socket
 import subprocess
@@ -15,9 +17,9 @@ PLACES = ("127.0.0.1", "127.0.0.2")
 class Side:
     """One box: its gateway, the client that presses its talk key, and its call."""
 
-    @classmethod
-    async def start(cls, program, address, here, there):
-        self = cls()
+    client = process = None
+
+    async def start(self, program, address, here, there):
         self.client = await Client.connect(address)
         await self.client.until_there()
         self.process = await asyncio.create_subprocess_exec(
@@ -26,8 +28,6 @@ class Side:
         await self.says("connected")
         added, self.call, _ = await self.client.next()
         check("the signal", added, "CallAdded")
-        await self.reaches("listening")
-        return self
 
     async def says(self, wanted):
         line = await asyncio.wait_for(self.process.stdout.readline(), PATIENCE)
@@ -51,10 +51,11 @@ class Side:
         raise NotSo(f"the state of talking is {found} instead of {state}")
 
     async def stop(self):
-        if self.process.returncode is None:
+        if self.process and self.process.returncode is None:
             self.process.kill()
-        await self.process.wait()
-        self.client.bus.disconnect()
+            await self.process.wait()
+        if self.client:
+            self.client.bus.disconnect()
 
 
 async def walk(first, second, steps):
@@ -102,7 +103,7 @@ async def walk(first, second, steps):
     steps.done("without the other box nobody talks")
 
 
-async def sound(program, steps):
+async def sound(program):
     """Two gateways without btcalld: blocks of a call reach the other one while the first has the floor."""
     spec = importlib.util.spec_from_file_location("gateway", program)
     gateway = importlib.util.module_from_spec(spec)
@@ -131,7 +132,6 @@ async def sound(program, steps):
     heard = [await exchange(far, silence) for _ in range(3)]
     check("the word", heard.count(b"w" * 320), 1)
     await first.talk(False)
-    steps.done("blocks pass while a box has the floor, and not before")
     for side, line, network in sides:
         line.close()
         asyncio.get_running_loop().remove_reader(network)
@@ -142,9 +142,12 @@ async def example(folder, addresses):
     """Returns the numbers of passed and failed steps."""
     program, steps, sides = f"{folder}/talk/gateway.py", Steps("talk/gateway.py"), []
     try:
-        await sound(program, steps)
+        with contextlib.redirect_stdout(io.StringIO()):
+            await sound(program)
+        steps.done("blocks pass while a box has the floor, and not before")
         for address, here, there in zip(addresses, PLACES, PLACES[::-1]):
-            sides.append(await Side.start(program, address, here, there))
+            sides.append(Side())
+            await sides[-1].start(program, address, here, there)
         await walk(*sides, steps)
         return steps.passed, 0
     except (NotSo, asyncio.TimeoutError) as error:
