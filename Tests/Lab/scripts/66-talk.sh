@@ -85,10 +85,10 @@ for each in "at h1 at" "serial b1" "le b2"; do
 	hs h1 sco-reset
 	check "$name: $PRESSES presses" hs $device talk $key series $PRESSES $HELD $PAUSE $name.presses
 	check "$name: nobody talks at the end" wait_until 2 talk_is listening
-	hs h1 mic-wav $name-said.wav >/dev/null
+	hs h1 mic-wav $name-mic.wav >/dev/null
 	hs h1 wav $name-h1.wav >/dev/null
 	end_call $name
-	judge $name $name-said.wav
+	judge $name $name-mic.wav
 	at_most "$name: signal of the far end that the wearer missed (ms)" "$(analyse decode --code 0 $name-h1.wav | jq '[.missing[] | select(.stalled | not) | .ms] | max // 0')" 20
 done
 
