@@ -134,7 +134,7 @@ check "flood: btcalld says so" grep -q "button $B1: too many presses" "$SHARE/bt
 check "flood: the call is where it was" route_is bluetooth:$H1
 is "flood: state of the call" "$(property "$call" Call1 State)" active
 key= press_and_release "flood: another key" b2
-sleep 6
+sleep 12                                                # five seconds of silence, counted from the second five on
 hs b1 talk release >/dev/null
 key= press_and_release "flood: after silence" b1
 end_call manners
