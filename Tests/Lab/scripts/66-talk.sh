@@ -174,7 +174,7 @@ begin_call link earpiece
 takes=$(hs h1 status | jq .takes)
 sleep 2
 is "link: btcalld opens no link" "$(hs h1 status | jq .takes)" "$takes"
-check "link: $PRESSES presses" hs h1 talk sco series $PRESSES $HELD $PAUSE link.presses
+check "link: $PRESSES presses" hs h1 talk sco series $PRESSES 1.5 1 link.presses
 check "link: nobody talks at the end" wait_until 2 talk_is listening
 is "link: links that the headset opened" "$(($(hs h1 status | jq .takes) - takes))" "$PRESSES"
 check "link: the call is on the earpiece" wait_route earpiece 5
