@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=900 bonds="h1 b1 b2" headsets="--buttons serial,le" alone=1
+# lab: limit=900 bonds="h1 b1 b2" headsets="--buttons serial,le" alone=1 long=1
 # Push to talk with each of the four wireless keys: a headset's AT command, a serial port, Bluetooth Low Energy, and the voice
 # link. Of 50 presses: how much of a word's start is lost, how late the far end hears it, what it hears after the release.
 # Then a key that is stuck, gone, or pressed twice, two keys at once, and one that floods.
