@@ -1,19 +1,13 @@
 /// Learns the regularity of a link's packets and derives the silence after which the link counts as dead
 /// (docs/inside/Routing.md §8).
 ///
-/// Two things are learnt: the usual gap, the 99th percentile of the latest 512 gaps; and the longest one, which is forgotten
-/// slowly, by half in 270 windows of 128 gaps (4 minutes of packets of 7.5 ms). The limit is half as much again as the greater
-/// of the two. A radio that pauses now and then, for a neighbour or a change of roles, has its pauses remembered this way, and
-/// one that never does is found dead soon. Until 128 gaps are known the answer is the ceiling, and until 512 are, three times
-/// the usual gap.
+/// Keeps the latest 512 gaps in whole milliseconds as a histogram. Until 128 gaps are known the answer is the ceiling.
 struct GapWatch: ~Copyable {
     static var windowGaps: Int { @_noLocks get { 512 } }
     static var neededGaps: Int { @_noLocks get { 128 } }
     static var bins: Int { @_noLocks get { 256 } }
     static var floorMilliseconds: Int { @_noLocks get { 60 } }
     static var ceilingMilliseconds: Int { @_noLocks get { 250 } }
-    /// Part of the longest gap that is forgotten after `neededGaps` gaps.
-    static var forgottenPart: Int64 { @_noLocks get { 390 } }
 
     /// Ring of the latest gaps.
     private let window: UnsafeMutablePointer<UInt8>
@@ -25,8 +19,6 @@ struct GapWatch: ~Copyable {
     private var fixedLimit: Int64?
     /// The 99th percentile of the window, in milliseconds; recomputed every 16 gaps.
     private(set) var percentile = 0
-    /// The longest gap, in nanoseconds, as far as it is remembered.
-    private(set) var longest: Int64 = 0
 
     init() {
         window = UnsafeMutablePointer<UInt8>.allocate(capacity: Self.windowGaps)
@@ -46,18 +38,15 @@ struct GapWatch: ~Copyable {
         fixedLimit = nanoseconds
     }
 
-    private static var ceiling: Int64 { @_noLocks get { Int64(ceilingMilliseconds) &* 1_000_000 } }
-
     /// Silence in nanoseconds after which the link counts as silent.
     @_noLocks
     func limit() -> Int64 {
         if let fixedLimit { return fixedLimit }
-        if count < Self.neededGaps { return Self.ceiling }
-        let usual = Int64(percentile) &* 1_000_000
-        var limit = count < Self.windowGaps ? usual &* 3 : usual &* 3 / 2
-        limit = max64(limit, longest &* 3 / 2)
-        limit = max64(limit, Int64(Self.floorMilliseconds) &* 1_000_000)
-        return min64(limit, Self.ceiling)
+        if count < Self.neededGaps { return Int64(Self.ceilingMilliseconds) * 1_000_000 }
+        var milliseconds = 3 * percentile
+        if milliseconds < Self.floorMilliseconds { milliseconds = Self.floorMilliseconds }
+        if milliseconds > Self.ceilingMilliseconds { milliseconds = Self.ceilingMilliseconds }
+        return Int64(milliseconds) * 1_000_000
     }
 
     /// Records the time between two packets, in nanoseconds. Not to be called for the end of a silence.
@@ -77,16 +66,6 @@ struct GapWatch: ~Copyable {
         histogram[bin] = histogram[bin] &+ 1
         position = (position + 1) % Self.windowGaps
         if position % 16 == 0 { percentile = computePercentile() }
-        if position % Self.neededGaps == 0 { longest &-= longest / Self.forgottenPart }
-        // A link often begins with a pause that says nothing about it.
-        if count > Self.neededGaps { longest = max64(longest, min64(gap, Self.ceiling)) }
-    }
-
-    /// Records a silence that was reported and has ended, in nanoseconds. One that ended before the ceiling was a pause like
-    /// others, and its like will not be reported again; a longer one was the end of something.
-    @_noLocks
-    mutating func recordSilence(_ gap: Int64) {
-        if gap < Self.ceiling { longest = max64(longest, gap) }
     }
 
     @_noLocks

@@ -123,7 +123,6 @@ struct LinkPort: ~Copyable {
         if isSilent {
             isSilent = false
             silence = gap
-            watch.recordSilence(gap)
         } else if received > 0 {
             watch.record(gap)
             let off = gap &- packetNanoseconds
