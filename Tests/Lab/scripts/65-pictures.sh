@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=360 alone=1
+# lab: limit=360 alone=1 long=1
 # The pictures of btcall-video in a video call of two baresip: the board's takes its picture from v4l2loopback, and the far one
 # keeps samples of what it has received. The cameras' pictures carry their own time (guest/picture.py), so that an old or a frozen
 # one is seen. Camera changed, switched off, held, pulled out (vivid) and back; a tap whose client is killed, without a call and
@@ -181,7 +181,7 @@ at_most "the longest time without a new picture there (ms)" "$(jq .still_ms <<<"
 from=$EPOCHREALTIME
 (for camera in back front back front; do sleep 2.5; set_camera $camera; done) >/dev/null &
 CHANGES=$!
-sample changes 15
+sample changes 18
 wait $CHANGES
 said=$(between $from $EPOCHREALTIME)
 note "the softphone's device: $said"
