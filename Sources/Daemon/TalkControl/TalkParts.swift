@@ -7,13 +7,14 @@ package import DBus
 package import Diagnostics
 package import HeadsetControl
 package import Logging
+import Talk
 
 /// Push to talk: the floors of the calls, and the keys of the board, of headsets and of programs.
 @ControlPlane
 package final class TalkParts {
     package let control: TalkControl
     package let programs: ProgramTalkKeys
-    private let board: BoardTalkKey?
+    private let board: BoardButton?
     private let headsetKeys: HeadsetTalkKeys
     private let links: TalkLinks
     package let teacher: TalkTeacher
@@ -38,9 +39,24 @@ package final class TalkParts {
             registry: headsets.registry, talk: headsets.directory.talk, devices: devices, logger: logger)
         self.board = board.flatMap { source in
             settings.configuration.talk.key.map {
-                BoardTalkKey($0, source: source, keys: keys, problems: problems, logger: logger)
+                Self.key($0, source, keys, problems, logger)
             }
         }
+    }
+
+    /// The talk key of the board (`[talk] key`).
+    private static func key(
+        _ specification: HookSpecification, _ source: any BoardOpening, _ keys: TalkKeys, _ problems: ProblemList,
+        _ logger: Logger
+    ) -> BoardButton {
+        let button = BoardButton(
+            specification, name: "talk key", problem: "talk.key", source: source, problems: problems, logger: logger)
+        let key = TalkKeyID(.board, specification.description)
+        // A key that is down already has to be pressed again.
+        button.onOpened = { keys.add(key) }
+        button.onChange = { keys.signal($0 ? .pressed : .released, from: key) }
+        button.onGone = { keys.remove(key) }
+        return button
     }
 
     package func start() {

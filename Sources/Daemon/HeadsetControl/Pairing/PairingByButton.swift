@@ -9,7 +9,7 @@ package import Logging
 /// The board's pairing button: opens a window as `[pairing]` configures it, or closes the open one.
 @ControlPlane
 package final class PairingByButton {
-    private let button: PairingButton
+    private let button: BoardButton
     private let wanted: PairingConfiguration
     private let pairing: PairingControl
     private let logger: Logger
@@ -23,8 +23,10 @@ package final class PairingByButton {
         wanted = configuration
         self.pairing = pairing
         self.logger = logger
-        button = PairingButton(specification, source: board, problems: problems, logger: logger)
-        button.onPressed = { [weak self] in self?.pressed() }
+        button = BoardButton(
+            specification, name: "pairing button", problem: "pairing.button", source: board, problems: problems,
+            logger: logger)
+        button.onChange = { [weak self] isPressed in if isPressed { self?.pressed() } }
     }
 
     package func start() { button.start() }

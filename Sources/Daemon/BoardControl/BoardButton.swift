@@ -1,33 +1,37 @@
-package import BoardControl
 package import Configuration
 package import ControlLoop
 package import Diagnostics
 package import Logging
-import Talk
 
-/// The talk key of the board (`[talk] key`); retries while it is missing.
+/// A button or key of the board, for pairing or for talking; retries while it is missing.
 @ControlPlane
-package final class BoardTalkKey {
+package final class BoardButton {
     package static let retryPause = Duration.seconds(10)
-    private static let problem = "talk.key"
 
+    package var onOpened: (@ControlPlane () -> Void)?
+    /// Pressed or released.
+    package var onChange: (@ControlPlane (Bool) -> Void)?
+    package var onGone: (@ControlPlane () -> Void)?
     private let specification: HookSpecification
-    private let key: TalkKeyID
+    private let name: String
+    private let problem: String
     private let source: any BoardOpening
-    private let keys: TalkKeys
     private let problems: ProblemList
     private let logger: Logger
     private var contact: BoardContact<Bool>?
     private var retry: Timer?
 
+    /// - Parameters:
+    ///   - name: what messages call it, for example "pairing button".
+    ///   - problem: key of the problem while it is missing.
     package init(
-        _ specification: HookSpecification, source: any BoardOpening, keys: TalkKeys, problems: ProblemList,
-        logger: Logger
+        _ specification: HookSpecification, name: String, problem: String, source: any BoardOpening,
+        problems: ProblemList, logger: Logger
     ) {
         self.specification = specification
-        key = TalkKeyID(.board, specification.description)
+        self.name = name
+        self.problem = problem
         self.source = source
-        self.keys = keys
         self.problems = problems
         self.logger = logger
     }
@@ -38,16 +42,15 @@ package final class BoardTalkKey {
             let opened = try source.openHook(specification)
             contact = opened
             opened.onChange = { [weak self, weak opened] in
-                guard let self, let opened else { return }
-                keys.signal(opened.state ? .pressed : .released, from: key)
+                if let opened { self?.onChange?(opened.state) }
             }
             opened.onGone = { [weak self] in self?.lost() }
-            problems.end(Self.problem)
-            // A key that is down already has to be pressed again.
-            keys.add(key)
+            problems.end(problem)
+            logger.info("the \(name) is \(specification)")
+            onOpened?()
         } catch {
             problems.begin(
-                Self.problem, what: "the talk key \(specification) is not watched: \(error.what)", remedy: error.remedy)
+                problem, what: "the \(name) \(specification) is not watched: \(error.what)", remedy: error.remedy)
             startLater()
         }
     }
@@ -60,8 +63,8 @@ package final class BoardTalkKey {
 
     private func lost() {
         contact = nil
-        keys.remove(key)
-        logger.notice("the talk key \(specification) has gone")
+        onGone?()
+        logger.notice("the \(name) \(specification) has gone")
         startLater()
     }
 
