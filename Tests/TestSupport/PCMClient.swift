@@ -12,7 +12,7 @@ package final class PCMClient: @unchecked Sendable {
     /// Nil until it has arrived.
     package private(set) var answer: btcall_pcm_answer?
     package private(set) var ring: PCMRing?
-    /// Signalled after each advance.
+    /// Signalled once in each period, and after each advance of a capture stream.
     package private(set) var wakeDescriptor: Int32 = -1
     package private(set) var messages: [btcall_pcm_message] = []
     package private(set) var isClosed = false

@@ -8,6 +8,14 @@ void btcall_move(void *to, const void *from, size_t count)
     memmove(to, from, count);
 }
 
+size_t btcall_copy_until_zero(uint8_t *to, const uint8_t *from, size_t count)
+{
+    const uint8_t *zero = memchr(from, 0, count);
+    const size_t length = zero ? (size_t)(zero - from) : count;
+    memcpy(to, from, length);
+    return length;
+}
+
 // Reordering of sums is allowed, so that the compiler can use vectors.
 float btcall_interpolated_product(
     const float *samples, const float *low, const float *high, size_t count, float fraction)
@@ -158,6 +166,11 @@ struct btcall_period_sums btcall_compare_periods(
 float btcall_square_root(float value)
 {
     return sqrtf(value);
+}
+
+float btcall_exponential(float value)
+{
+    return expf(value);
 }
 
 float btcall_logarithm(float value)

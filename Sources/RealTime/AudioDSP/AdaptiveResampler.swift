@@ -152,14 +152,16 @@ package struct AdaptiveResampler: ~Copyable {
         return Int16(value + (value < 0 ? -0.5 : 0.5))
     }
 
-    private struct Rates: Hashable {
-        let from: Int
-        let to: Int
+    private struct Shape: Hashable {
+        let half: Int
+        let phases: Int
+        let reach: Int
+        let bandwidth: Double
     }
 
-    /// Filters of each pair of rates used so far, 50 kB a pair: without fast floating point a processor needs 50 ms and more
-    /// to compute them, and a card is opened while somebody waits to hear something.
-    private static let kept = Mutex<[Rates: FilterBank]>([:])
+    /// Filters of each shape used so far, 50 kB each: without fast floating point a processor needs 50 ms and more to compute
+    /// them, and a card is opened while somebody waits to hear something. From 16, 32 and 48 kHz to 48 kHz they are the same.
+    private static let kept = Mutex<[Shape: FilterBank]>([:])
 
     private struct FilterBank: @unchecked Sendable {
         /// Never written after creation.
@@ -168,12 +170,12 @@ package struct AdaptiveResampler: ~Copyable {
 
     private static func filters(from: Int, to: Int, half: Int, phases: Int, reach: Int) -> UnsafePointer<Float> {
         kept.withLock { kept in
-            let rates = Rates(from: from, to: to)
-            if let bank = kept[rates] { return bank }
             let bandwidth = Double(min(from, to)) / Double(from)
+            let shape = Shape(half: half, phases: phases, reach: reach, bandwidth: bandwidth)
+            if let bank = kept[shape] { return bank }
             let made = makeFilters(half: half, phases: phases, bandwidth: bandwidth, reach: reach)
             let bank = FilterBank(values: UnsafePointer(made))
-            kept[rates] = bank
+            kept[shape] = bank
             return bank
         }.values
     }

@@ -17,9 +17,9 @@ struct AutomaticGain: Sendable {
     /// Averaging length of the level, in blocks.
     private static var meanBlocks: Float { @_noLocks get { 150 } }
 
-    private let frames: Int
+    private var frames: Int
     /// Attack time of the limiter: 2.5 ms.
-    private let attackFrames: Int
+    private var attackFrames: Int
     private var level: Float = 0
     private var blocks: Float = 0
     private(set) var gain: Float = 1
@@ -28,6 +28,13 @@ struct AutomaticGain: Sendable {
 
     /// - Parameter rate: in Hz; a block is 10 ms.
     init(rate: Int) {
+        frames = rate / 100
+        attackFrames = rate / 400
+    }
+
+    /// Sets the sample rate from the next block on.
+    @_noLocks
+    mutating func setRate(_ rate: Int) {
         frames = rate / 100
         attackFrames = rate / 400
     }

@@ -6,12 +6,12 @@ import Glibc
 package struct ComfortNoise: Sendable {
     private var amplitude: Float
     /// Amplitude for an RMS of 1.
-    private let amplitudePerUnit: Float
+    private var amplitudePerUnit: Float
     /// RMS of the noise, and the limits of learning, -80 and -45 dB.
     private var effective: Float
     private static let quietest: Float = 3.3
     private static let loudest: Float = 184
-    private let keep: Float
+    private var keep: Float
     private var colour: Float = 0
     private var state: UInt32
 
@@ -27,6 +27,17 @@ package struct ComfortNoise: Sendable {
         effective = 32_768 * pow(10, min(max(levelDecibels, -90), 0) / 20)
         // White noise, uniform in ±1, has a variance of 1/3; the pole passes (1 - p) / (1 + p) of it.
         amplitudePerUnit = (3 * (1 + pole) / (1 - pole)).squareRoot() * (1 - pole)
+        amplitude = effective * amplitudePerUnit
+    }
+
+    /// Sets the sample rate from the next frame on; the noise sounds as before.
+    ///
+    /// - Parameter rate: in Hz.
+    @_noLocks
+    package mutating func setRate(_ rate: Int) {
+        let pole = btcall_exponential(-6_283.1853 / Float(rate > 0 ? rate : 1))
+        keep = pole
+        amplitudePerUnit = btcall_square_root(3 * (1 + pole) / (1 - pole)) * (1 - pole)
         amplitude = effective * amplitudePerUnit
     }
 

@@ -1,6 +1,6 @@
 /// Crossfade by straight ramps whose sum is always 1: inaudible between two copies of the same audio.
 package struct CrossFade: Sendable {
-    private let length: Int
+    private var length: Int
     /// Frames done; `length` when no fade is running.
     private var position: Int
 
@@ -12,6 +12,14 @@ package struct CrossFade: Sendable {
     package init(rate: Int, milliseconds: Int = 20) {
         length = max(1, rate * milliseconds / 1000)
         position = length
+    }
+
+    /// Sets the duration in frames, for another sample rate; a fade that is running goes on from the same share.
+    @_noLocks
+    package mutating func setLength(_ frames: Int) {
+        let new = frames > 0 ? frames : 1
+        position = isRunning ? position &* new / length : new
+        length = new
     }
 
     package var isRunning: Bool {

@@ -1,7 +1,7 @@
 /// Volume that changes in ramps, so that it does not click.
 package struct Gain: Sendable {
     /// Change per frame: from 0 to 1 in 20 ms.
-    private let slope: Float
+    private var slope: Float
     private var present: Float
     private var wanted: Float
     private var isMuted = false
@@ -29,6 +29,12 @@ package struct Gain: Sendable {
     package var isSilent: Bool {
         @_noLocks get { present == 0 && target == 0 }
     }
+
+    /// Sets the sample rate from the next frame on; a ramp that is running goes on.
+    ///
+    /// - Parameter rate: in Hz.
+    @_noLocks
+    package mutating func setRate(_ rate: Int) { slope = 50 / Float(rate > 0 ? rate : 1) }
 
     /// Ramps to a factor, 0 and higher; 20 ms for a change by 1.
     @_noLocks

@@ -134,12 +134,8 @@ package struct H2Synchronizer: ~Copyable {
     private mutating func takeInside(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Int {
         let room = Self.frameBytes &- 1 &- fill
         let most = count < room ? count : room
-        let place = buffer + fill
-        var taken = 0
-        while taken < most && bytes[taken] != 0 {
-            place[taken] = bytes[taken]
-            taken &+= 1
-        }
+        if most <= 0 { return 0 }
+        let taken = btcall_copy_until_zero(buffer + fill, bytes, most)
         fill &+= taken
         return taken
     }

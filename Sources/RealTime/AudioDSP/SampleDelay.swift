@@ -44,7 +44,7 @@ struct SampleDelay: ~Copyable {
 
 /// Weight between 0 and 1 that changes linearly, 20 ms from end to end, so that a switch is inaudible.
 struct Weight: Sendable {
-    private let slope: Float
+    private var slope: Float
     private(set) var value: Float
     private var target: Float
 
@@ -57,6 +57,10 @@ struct Weight: Sendable {
     var isOff: Bool {
         @_noLocks get { value == 0 && target == 0 }
     }
+
+    /// Sets the sample rate from the next frame on.
+    @_noLocks
+    mutating func setRate(_ rate: Int) { slope = 50 / Float(rate > 0 ? rate : 1) }
 
     @_noLocks
     mutating func set(_ isOn: Bool) { target = isOn ? 1 : 0 }

@@ -48,6 +48,13 @@ package struct SampleLayout: Equatable, Sendable {
         }
     }
 
+    /// Two channels of 16 bit: no conversion to pairs needed.
+    package var isPairs: Bool {
+        @_noLocks get {
+            if case .s16 = format { channels == 2 } else { false }
+        }
+    }
+
     /// Reads `frames` frames from `stream`; the buffers must not overlap.
     ///
     /// - Parameter stream: aligned as its samples are.
@@ -88,6 +95,10 @@ package struct SampleLayout: Equatable, Sendable {
     package func readPairs(
         _ stream: UnsafeRawPointer, _ frames: Int, into pairs: UnsafeMutablePointer<Int16>
     ) {
+        if isPairs {
+            if frames > 0 { btcall_move(pairs, stream, frames &* 4) }
+            return
+        }
         var index = 0
         if channels == 1 {
             while index < frames {

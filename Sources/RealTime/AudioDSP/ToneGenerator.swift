@@ -21,20 +21,33 @@ package struct ToneGenerator: ~Copyable {
     /// Frames of each step; even steps are on, odd ones off.
     private let steps: UnsafeMutablePointer<Int>
     private let stepCount: Int
-    private let rampFrames: Int
+    private var rampFrames: Int
     private let amplitude: Double
     private let isDouble: Bool
+    private let bus: BusRates
+    /// Sample rate in Hz.
+    private var rate: Int
+    /// Rotations per frame of the two frequencies, at each rate of the bus.
+    private let turns: UnsafeMutablePointer<Turn>
     /// Rotation per frame and present position on the circle, for each frequency.
-    private let turn: (cosine: Double, sine: Double)
-    private let otherTurn: (cosine: Double, sine: Double)
+    private var turn: Turn
+    private var otherTurn: Turn
     private var point: (cosine: Double, sine: Double) = (1, 0)
     private var otherPoint: (cosine: Double, sine: Double) = (1, 0)
     private var step = 0
     /// Frames done in the step.
     private var position = 0
 
+    private typealias Turn = (cosine: Double, sine: Double)
+
     /// - Parameter rate: in Hz.
-    package init(_ specification: ToneSpecification, rate: Int) {
+    package init(_ specification: ToneSpecification, rate: Int) { self.init(specification, bus: BusRates(rate)) }
+
+    /// Begins at the lowest rate of the bus.
+    package init(_ specification: ToneSpecification, bus: BusRates) {
+        self.bus = bus
+        let rate = bus.lowest
+        self.rate = rate
         let cadence = specification.cadence
         // A cadence that ends with a tone repeats without a pause.
         stepCount = cadence.isEmpty ? 1 : cadence.count
@@ -46,16 +59,43 @@ package struct ToneGenerator: ~Copyable {
         isDouble = frequencies.count > 1
         let peak = min(max(specification.peak, 0), 1) * 32_767
         amplitude = frequencies.isEmpty ? 0 : isDouble ? peak / 2 : peak
-        func turn(_ index: Int) -> (Double, Double) {
+        func turn(_ index: Int, _ rate: Int) -> Turn {
             guard index < frequencies.count else { return (1, 0) }
             let angle = 2 * Double.pi * Double(frequencies[index]) / Double(max(rate, 1))
             return (cos(angle), sin(angle))
         }
-        self.turn = turn(0)
-        otherTurn = turn(1)
+        turns = .allocate(capacity: 2 * bus.count)
+        turns.initialize(repeating: (1, 0), count: 2 * bus.count)
+        for index in 0..<bus.count {
+            turns[2 * index] = turn(0, bus.rate(index))
+            turns[2 * index + 1] = turn(1, bus.rate(index))
+        }
+        self.turn = turns[0]
+        otherTurn = turns[1]
     }
 
-    deinit { steps.deallocate() }
+    deinit {
+        steps.deallocate()
+        turns.deallocate()
+    }
+
+    /// Continues at another rate of the bus: the tone keeps its pitch, its phase and its cadence.
+    @_noLocks
+    package mutating func setBus(_ index: Int) {
+        let index = bus.bounded(index)
+        let next = bus.rate(index)
+        if next == rate { return }
+        var each = 0
+        while each < stepCount {
+            if steps[each] != Int.max { steps[each] = steps[each] &* next / rate }
+            each &+= 1
+        }
+        position = position &* next / rate
+        rampFrames = next / 200 > 1 ? next / 200 : 1
+        turn = turns[2 &* index]
+        otherTurn = turns[2 &* index &+ 1]
+        rate = next
+    }
 
     /// Overwrites `frames` frames.
     @_noLocks

@@ -3,7 +3,8 @@ import CBTCall
 /// Processes a microphone for the far end: removes hum, echo and noise, and levels speech.
 ///
 /// High pass, echo canceller, noise suppressor and automatic gain, each of which can be switched at any time without a
-/// click; a disabled stage costs little, and the delay is constant. The libraries run at 16 kHz (8 kHz on a bus of 8 kHz).
+/// click; a disabled stage costs little, and the delay is constant at one rate of the bus. The libraries run at 16 kHz (8 kHz
+/// on a bus of 8 kHz), also while the bus changes its rate, so that they keep what they have learnt.
 /// Higher frequencies of a faster stream bypass them, and are lowered as much as the libraries lower the upper end of
 /// theirs, because they contain echo and noise, too.
 ///
@@ -11,9 +12,9 @@ import CBTCall
 package struct VoiceProcessor: ~Copyable {
     package let kind: VoiceProcessingKind
     /// Sample rate in Hz.
-    package let rate: Int
+    package private(set) var rate: Int
     /// Constant delay of the output, also when bypassed.
-    package let delayFrames: Int
+    package private(set) var delayFrames: Int
     package private(set) var stages: VoiceStages
     package private(set) var isBypassed = false
 
@@ -34,10 +35,13 @@ package struct VoiceProcessor: ~Copyable {
     /// Audio that lost 12 dB in the echo canceller was echo.
     private static var echoLoss: Float { @_noLocks get { 16 } }
 
-    private let frames: Int
+    private let bus: BusRates
+    private var frames: Int
     /// Frames in a library's block, and frames of the bus for each of those.
     private let coreFrames: Int
-    private let factor: Int
+    private var factor: Int
+    /// Delay of the libraries, in frames of theirs.
+    private let coreDelay: Int
 
     private var library: VoiceLibrary
     private var highPass: HighPass
@@ -60,9 +64,9 @@ package struct VoiceProcessor: ~Copyable {
     private var lateEnergy: Float = 0
 
     // Between the libraries' rate and the bus, where they differ.
-    private var nearDown: Resampler
-    private var farDown: Resampler
-    private var up: Resampler
+    private var nearDown: FromBus
+    private var farDown: FromBus
+    private var up: ToBus
     /// Delayed like the libraries' audio before and after upsampling.
     private var highLine: SampleDelay
     private var upLine: SampleDelay
@@ -90,24 +94,41 @@ package struct VoiceProcessor: ~Copyable {
     package init(
         _ kind: VoiceProcessingKind, rate: Int, stages: VoiceStages = .all, farDelayMilliseconds: Int = 40
     ) throws(VoiceProcessorError) {
-        guard [8_000, 16_000, 32_000, 48_000].contains(rate) else { throw .unsupportedRate(rate) }
+        try self.init(kind, bus: BusRates(rate), stages: stages, farDelayMilliseconds: farDelayMilliseconds)
+    }
+
+    /// Begins at the lowest rate of the bus; all its rates are 8000, 16000, 32000 or 48000 Hz.
+    package init(
+        _ kind: VoiceProcessingKind, bus: BusRates, stages: VoiceStages = .all, farDelayMilliseconds: Int = 40
+    ) throws(VoiceProcessorError) {
+        for index in 0..<bus.count where ![8_000, 16_000, 32_000, 48_000].contains(bus.rate(index)) {
+            throw .unsupportedRate(bus.rate(index))
+        }
+        let rate = bus.lowest
         let coreRate = min(rate, 16_000)
         let library = try VoiceLibrary(kind, rate: coreRate)
         let coreDelay = library.echoDelay + library.noiseDelay
         self.kind = kind
+        self.bus = bus
         self.rate = rate
         self.stages = stages
+        self.coreDelay = coreDelay
         frames = rate / 100
         coreFrames = coreRate / 100
         factor = rate / coreRate
-        nearDown = Resampler(from: rate, to: coreRate)
-        farDown = Resampler(from: rate, to: coreRate)
-        up = Resampler(from: coreRate, to: rate)
-        let beforeUp = nearDown.delayFrames * factor + coreDelay * factor
-        delayFrames = beforeUp + up.delayFrames
-        highLine = SampleDelay(beforeUp)
-        upLine = SampleDelay(up.delayFrames)
-        dryBusLine = SampleDelay(delayFrames)
+        let nearDown = FromBus(to: coreRate, bus: bus)
+        let up = ToBus(from: coreRate, bus: bus)
+        let beforeUp = (nearDown.delayFrames + coreDelay) * (rate / coreRate)
+        let upDelay = up.delayFrames
+        // The two conversions take less than 10 ms together.
+        let longest = (coreDelay + coreRate / 100) * bus.highest / coreRate
+        delayFrames = beforeUp + upDelay
+        highLine = SampleDelay(beforeUp, maximum: longest)
+        upLine = SampleDelay(upDelay, maximum: longest)
+        dryBusLine = SampleDelay(beforeUp + upDelay, maximum: longest)
+        self.nearDown = nearDown
+        farDown = FromBus(to: coreRate, bus: bus)
+        self.up = up
         farLine = SampleDelay(
             Self.kept(farDelayMilliseconds) * coreRate / 1000, maximum: Self.longestFarDelay * coreRate / 1000)
         echoLine = SampleDelay(library.echoDelay)
@@ -126,19 +147,20 @@ package struct VoiceProcessor: ~Copyable {
         processed = Weight(rate: rate, isOn: true)
         narrow = .allocate(capacity: coreFrames)
         narrow.initialize(repeating: 0, count: coreFrames)
-        wide = .allocate(capacity: frames)
-        wide.initialize(repeating: 0, count: frames)
-        memory = .allocate(capacity: 9 * frames)
-        memory.initialize(repeating: 0, count: 9 * frames)
+        let most = bus.highest / 100
+        wide = .allocate(capacity: most)
+        wide.initialize(repeating: 0, count: most)
+        memory = .allocate(capacity: 9 * most)
+        memory.initialize(repeating: 0, count: 9 * most)
         far = memory
-        raw = memory + frames
-        near = memory + 2 * frames
-        late = memory + 3 * frames
-        made = memory + 4 * frames
-        core = memory + 5 * frames
-        dry = memory + 6 * frames
-        high = memory + 7 * frames
-        result = memory + 8 * frames
+        raw = memory + most
+        near = memory + 2 * most
+        late = memory + 3 * most
+        made = memory + 4 * most
+        core = memory + 5 * most
+        dry = memory + 6 * most
+        high = memory + 7 * most
+        result = memory + 8 * most
     }
 
     deinit {
@@ -193,6 +215,26 @@ package struct VoiceProcessor: ~Copyable {
     }
 
     private static var longest: Int { @_noLocks get { 500 } }
+
+    /// Continues at another rate of the bus. The output of the next `delayFrames` frames is not to be heard.
+    @_noLocks
+    package mutating func setBus(_ index: Int) {
+        let next = bus.rate(bus.bounded(index))
+        if next == rate { return }
+        rate = next
+        frames = next / 100
+        factor = frames / coreFrames
+        nearDown.set(index)
+        farDown.set(index)
+        up.set(index)
+        let beforeUp = (nearDown.delayFrames &+ coreDelay) &* factor
+        delayFrames = beforeUp &+ up.delayFrames
+        highLine.set(beforeUp)
+        upLine.set(up.delayFrames)
+        dryBusLine.set(delayFrames)
+        gain.setRate(next)
+        processed.setRate(next)
+    }
 
     // MARK: Audio
 
@@ -356,52 +398,5 @@ package struct VoiceProcessor: ~Copyable {
         }
         let wanted = left < given ? btcall_square_root(left / given) : 1
         highGain = wanted < highGain ? wanted : highGain + 0.4 * (wanted - highGain)
-    }
-}
-
-/// Controls when a stage runs, restarts and is heard.
-struct StageSwitch: Sendable {
-    private(set) var isOn: Bool
-    var weight: Weight
-    private var mustReset = false
-    /// Blocks that a stage runs before it is heard.
-    private var settling = 0
-    /// The libraries hold 112 frames at 8 kHz.
-    private static var settlingBlocks: Int { @_noLocks get { 2 } }
-
-    init(rate: Int, isOn: Bool) {
-        self.isOn = isOn
-        weight = Weight(rate: rate, isOn: isOn)
-        mustReset = !isOn
-    }
-
-    @_noLocks
-    mutating func set(_ isOn: Bool) { self.isOn = isOn }
-
-    /// Requests a restart as soon as the stage is not heard.
-    @_noLocks
-    mutating func reset() { mustReset = true }
-
-    /// Decides about the next block, and updates the weight for it.
-    @_noLocks
-    mutating func next() -> (runs: Bool, resets: Bool) {
-        var resets = false
-        if isOn && mustReset && weight.value == 0 {
-            resets = true
-            mustReset = false
-            settling = Self.settlingBlocks
-        }
-        if isOn && !mustReset {
-            if settling > 0 {
-                settling &-= 1
-            } else {
-                weight.set(true)
-            }
-            return (true, resets)
-        }
-        // A stage that has not run has outdated state.
-        if !isOn { mustReset = true }
-        weight.set(false)
-        return (weight.value > 0, resets)
     }
 }

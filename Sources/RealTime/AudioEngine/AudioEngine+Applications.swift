@@ -57,7 +57,7 @@ extension AudioEngine {
         port.initialize(
             to: InjectionPort(
                 id: id, descriptor: descriptor, rate: rate, layout: layout, isStream: isStream,
-                busRate: configuration.busRate, counters: counters))
+                bus: configuration.bus, counters: counters))
         injections[id] = counters
         guard send(.attachInjection(port)) else {
             injections[id] = nil
@@ -104,7 +104,7 @@ extension AudioEngine {
         port.initialize(
             to: ManualPort(
                 id: id, uplink: uplink, downlink: downlink, rate: rate, layout: layout, isStream: isStream,
-                busRate: configuration.busRate, counters: counters, uplinkCounters: uplinkCounters))
+                bus: configuration.bus, counters: counters, uplinkCounters: uplinkCounters))
         manual = ManualRecord(
             id: id, counters: counters, uplinkCounters: uplinkCounters, descriptors: (uplink, downlink))
         guard send(.attachManual(port)) else {
@@ -155,7 +155,7 @@ extension AudioEngine {
         port.initialize(
             to: TapPort(
                 id: id, call: call, side: side, descriptor: descriptor, rate: rate, layout: layout,
-                isStream: isStream, busRate: configuration.busRate, counters: counters))
+                isStream: isStream, bus: configuration.bus, counters: counters))
         taps[id] = counters
         guard send(.attachTap(port)) else {
             taps[id] = nil

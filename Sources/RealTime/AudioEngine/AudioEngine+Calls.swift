@@ -25,8 +25,8 @@ extension AudioEngine {
         let port = CallPointer.allocate(capacity: 1)
         port.initialize(
             to: CallPort(
-                id: id, descriptor: descriptor, rate: rate, layout: layout, busRate: configuration.busRate,
-                counters: counters))
+                id: id, descriptor: descriptor, rate: rate, layout: layout, bus: configuration.bus,
+                mostBlocks: configuration.downlinkLimitBlocks, counters: counters))
         let record = CallRecord(counters: counters, storage: port)
         calls[id] = record
         heldCalls.append(record)
@@ -62,6 +62,14 @@ extension AudioEngine {
     /// Sets how many blocks of silence are sent when a call's clocking starts; applies to calls that start from now on.
     package func setPrimeBlocks(_ blocks: Int) {
         _ = send(.setPrimeBlocks(min(max(blocks, 0), CallPort.ringBlocks / 2)))
+    }
+
+    /// Sets how many blocks are queued for an application; applies to calls that start from now on.
+    ///
+    /// - Parameter blocks: nil adapts to the application (``ApplicationQueue``).
+    package func setCallQueue(_ blocks: Int?) {
+        setPrimeBlocks(blocks ?? ApplicationQueue.firstBlocks)
+        _ = send(.setQueueAdapts(blocks == nil))
     }
 
     private func checkCall(_ id: UInt32, rate: Int, channels: Int) throws(AudioEngineError) {

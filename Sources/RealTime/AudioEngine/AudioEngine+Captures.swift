@@ -17,7 +17,7 @@ extension AudioEngine {
         let port = CapturePointer.allocate(capacity: 1)
         port.initialize(
             to: CapturePort(
-                id, stream, busRate: configuration.busRate, runsAlone: runsAlone, descriptors: descriptors,
+                id, stream, bus: configuration.bus, runsAlone: runsAlone, descriptors: descriptors,
                 descriptorCount: count))
         guard send(.addCapture(port)) else {
             free(capture: port)

@@ -33,7 +33,7 @@ extension AudioEngine {
 
     func makePCM(_ id: UInt32, _ memory: PCMMemory) -> PCMPointer {
         let port = PCMPointer.allocate(capacity: 1)
-        port.initialize(to: PCMPort(id: id, memory, busRate: configuration.busRate))
+        port.initialize(to: PCMPort(id: id, memory, bus: configuration.bus))
         heldPCMs[port] = memory
         return port
     }

@@ -5,7 +5,7 @@ import Glibc
 /// Source of audio that the user hears beside the calls.
 package enum PlaybackSource: Sendable {
     case tone(ToneSpecification)
-    /// Samples at the rate of the bus; repeated from the beginning if `loops`.
+    /// Samples at ``AudioEngine/busRate``; repeated from the beginning if `loops`.
     case samples([Int16], loops: Bool)
     /// An application's socket, as for `AudioEngine.attachInjection`. The engine owns the descriptor.
     case application(descriptor: Int32, rate: Int, layout: SampleLayout, isStream: Bool)
@@ -53,7 +53,7 @@ package enum PlaybackTarget: BitwiseCopyable, Hashable, Sendable {
 }
 
 extension AudioEngine {
-    /// Sample rate of the internal mix in Hz.
+    /// Sample rate of ``PlaybackSource/samples(_:loops:)`` in Hz: the lowest of the bus.
     package var busRate: Int { configuration.busRate }
 
     /// Plays a source to the user beside the calls; `playbackEnded` follows when it has finished or was ended.
@@ -78,7 +78,7 @@ extension AudioEngine {
         port.initialize(
             to: PlaybackPort(
                 id: id, content(of: source, id), rank: manner.rank, duckGain: manner.duckGain,
-                yieldsToCalls: manner.yieldsToCalls, target: target.number, busRate: configuration.busRate,
+                yieldsToCalls: manner.yieldsToCalls, target: target.number, bus: configuration.bus,
                 volume: manner.volume, gainBesideCalls: manner.gainBesideCalls))
         playbacks[id] = port
         guard send(.addPlayback(port)) else {
@@ -89,11 +89,11 @@ extension AudioEngine {
     }
 
     private func content(of source: PlaybackSource, _ id: UInt32) -> PlaybackPort.Content {
-        let busRate = configuration.busRate
+        let bus = configuration.bus
         switch source {
         case .tone(let specification):
             let generator = UnsafeMutablePointer<ToneGenerator>.allocate(capacity: 1)
-            generator.initialize(to: ToneGenerator(specification, rate: busRate))
+            generator.initialize(to: ToneGenerator(specification, bus: bus))
             return .tone(generator)
         case .samples(let given, let loops):
             let block = UnsafeMutablePointer<Int16>.allocate(capacity: max(given.count, 1))
@@ -106,7 +106,7 @@ extension AudioEngine {
             let injection = InjectionPointer.allocate(capacity: 1)
             injection.initialize(
                 to: InjectionPort(
-                    id: id, descriptor: descriptor, rate: rate, layout: layout, isStream: isStream, busRate: busRate,
+                    id: id, descriptor: descriptor, rate: rate, layout: layout, isStream: isStream, bus: bus,
                     counters: counters))
             return .application(injection)
         case .stream(let memory): return .stream(makePCM(id, memory))

@@ -36,7 +36,7 @@ extension AudioEngine {
         let port = StreamPointer.allocate(capacity: 1)
         port.initialize(
             to: StreamPort(
-                stream, bitpool: bitpool, busRate: configuration.busRate, rates: Self.rates, speakerGain: speakerGain))
+                stream, bitpool: bitpool, bus: configuration.bus, rates: Self.rates, speakerGain: speakerGain))
         return port
     }
 

@@ -11,8 +11,10 @@ extension AudioEngine {
     ///   - speakerGain: linear, 0 is silence.
     ///   - microphoneGain: linear, 0 is silence.
     ///   - isAlone: never routed; plays what `addPlayback` gives it from now on.
+    ///   - speaksAtOnce: a link whose first 200 ms are not lost, however late it is routed: far ends hear it later by that.
     package func addTerminal(
-        _ id: UInt32, _ kind: TerminalKind, speakerGain: Float = 1, microphoneGain: Float = 1, isAlone: Bool = false
+        _ id: UInt32, _ kind: TerminalKind, speakerGain: Float = 1, microphoneGain: Float = 1, isAlone: Bool = false,
+        speaksAtOnce: Bool = false
     ) throws(AudioEngineError) {
         guard terminals[id] == nil else { throw .duplicate(id) }
         guard terminals.count < RealtimeThread.maximumTerminals else {
@@ -30,8 +32,9 @@ extension AudioEngine {
             let port = LinkPointer.allocate(capacity: 1)
             port.initialize(
                 to: LinkPort(
-                    descriptor: descriptor, codec: codec, packetBytesHint: hint, busRate: configuration.busRate,
-                    fallbackAfter: configuration.fallbackAfter.wholeNanoseconds, now: btcall_monotonic_nanoseconds()))
+                    descriptor: descriptor, codec: codec, packetBytesHint: hint, speaksAtOnce: speaksAtOnce,
+                    bus: configuration.bus, fallbackAfter: configuration.fallbackAfter.wholeNanoseconds,
+                    now: btcall_monotonic_nanoseconds()))
             rates = (port.pointee.rate, port.pointee.rate)
             device = .link(port)
         case .path(var streams):
@@ -53,8 +56,8 @@ extension AudioEngine {
         terminal.initialize(
             to: Terminal(
                 id: id, device, captureRate: rates.capture, playbackRate: rates.playback,
-                busRate: configuration.busRate, speakerGain: speakerGain, microphoneGain: microphoneGain,
-                isAlone: isAlone, counters: counters))
+                bus: configuration.bus, speakerGain: speakerGain, microphoneGain: microphoneGain,
+                isAlone: isAlone, speaksAtOnce: speaksAtOnce, counters: counters))
         let link = terminal.pointee.link
         if let stream = terminal.pointee.stream { counters.pointee.bitpool.set(stream.pointee.bitpool) }
         terminals[id] = TerminalRecord(
@@ -77,6 +80,15 @@ extension AudioEngine {
         _ = send(.route(id))
     }
 
+    /// Prepares a switch that the thread makes at once when the routed link falls silent; `linkSilent` says whether it did.
+    /// Replaces the one that was prepared before; nil withdraws it.
+    ///
+    /// The thread makes no switch if the calls are on another terminal, if another switch is under way, or if the terminal
+    /// no longer exists.
+    package func setStandIn(_ standIn: StandIn?) {
+        _ = send(.setStandIn(standIn))
+    }
+
     /// Fades a terminal out, lets it play its queue and releases it: `terminalRemoved` follows within the length of its
     /// queue plus 50 ms.
     package func removeTerminal(_ id: UInt32) {
@@ -94,7 +106,7 @@ extension AudioEngine {
         _ = send(.setMicrophoneGain(id, gain))
     }
 
-    /// Sets the time without a packet after which a link is reported silent; nil adapts to its jitter
+    /// Sets the time without a sign of life after which a link is reported silent; nil adapts to its pauses
     /// (docs/inside/Routing.md §8).
     package func setSilentLimit(_ id: UInt32, _ limit: Duration?) {
         _ = send(.setSilentLimit(id, nanoseconds: limit.map { max(0, $0.wholeNanoseconds) }))
@@ -118,7 +130,7 @@ extension AudioEngine {
         let port = PathPointer.allocate(capacity: 1)
         port.initialize(
             to: PathPort(
-                path, busRate: configuration.busRate, target: target, descriptors: descriptors,
+                path, bus: configuration.bus, target: target, descriptors: descriptors,
                 descriptorCount: count))
         return port
     }

@@ -18,7 +18,7 @@ extension AudioEngine {
         if let kind {
             let made = VoicePointer.allocate(capacity: 1)
             do throws(VoiceProcessorError) {
-                made.initialize(to: try VoicePort(kind, busRate: configuration.busRate, stages: stages))
+                made.initialize(to: try VoicePort(kind, bus: configuration.bus, stages: stages))
             } catch {
                 made.deallocate()
                 throw .voiceProcessing(error)

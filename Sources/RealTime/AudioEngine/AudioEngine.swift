@@ -62,8 +62,9 @@ package final class AudioEngine: @unchecked Sendable {
 
     /// Starts the real-time thread.
     package init(_ configuration: AudioEngineConfiguration = AudioEngineConfiguration()) throws(AudioEngineError) {
-        guard [8_000, 16_000, 32_000, 48_000].contains(configuration.busRate) else {
-            throw .unsupportedFormat(rate: configuration.busRate, channels: 1)
+        for rate in [configuration.busRate] + configuration.higherBusRates
+        where ![8_000, 16_000, 32_000, 48_000].contains(rate) {
+            throw .unsupportedFormat(rate: rate, channels: 1)
         }
         self.configuration = configuration
         commandDescriptor = btcall_realtime_eventfd()
@@ -180,6 +181,7 @@ package final class AudioEngine: @unchecked Sendable {
         result.manual = manual?.snapshot()
         result.taps = taps.sorted { $0.key < $1.key }.map { $0.value.pointee.snapshot(id: $0.key) }
         result.ticks = threadCounters.pointee.ticks.read()
+        result.busRate = threadCounters.pointee.busRate.read()
         result.wakeUps = threadCounters.pointee.wakeUps.read()
         result.lateWakeUps = threadCounters.pointee.lateWakeUps.read()
         result.worstLateMicroseconds = threadCounters.pointee.worstLateMicroseconds.read()

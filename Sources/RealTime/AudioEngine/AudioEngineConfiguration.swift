@@ -2,12 +2,18 @@ package import AudioDSP
 
 /// Settings that are fixed for the lifetime of an engine.
 package struct AudioEngineConfiguration: Sendable {
-    /// Sample rate of the internal mix in Hz (8000, 16000, 32000 or 48000). Calls and terminals of this rate are not
-    /// resampled.
+    /// Lowest sample rate of the bus, the internal mix, in Hz (8000, 16000, 32000 or 48000), and that of samples to play.
+    /// Calls and terminals of the bus's rate are not resampled.
     package var busRate = 16_000
+    /// Higher rates in Hz at which the bus runs while the routed device and a call both have as much; at most two.
+    package var higherBusRates = [32_000, 48_000]
+
+    var bus: BusRates { BusRates(busRate, others: higherBusRates) }
     /// Blocks of 10 ms silence sent when a call's clocking starts. They come back as audio, so this many blocks are
     /// always in flight or queued, and a stall of one block less loses nothing.
     package var primeBlocks = 5
+    /// The blocks in flight and queued follow the lateness of each call's application (``ApplicationQueue``).
+    package var adaptsQueue = false
     /// Maximum blocks of a call that wait for the device (docs/Applications.md); beyond it the oldest is dropped.
     package var downlinkLimitBlocks = 6
     /// Fill level of a sound card's playback buffer. It survives a stall of 10 ms less.
@@ -23,6 +29,12 @@ package struct AudioEngineConfiguration: Sendable {
     package var locksMemory = true
 
     package init() {}
+
+    /// Sets how many blocks are queued for an application at first; nil adapts to it.
+    package mutating func setCallQueue(_ blocks: Int?) {
+        primeBlocks = blocks ?? ApplicationQueue.firstBlocks
+        adaptsQueue = blocks == nil
+    }
 }
 
 /// Reason for a refused request; nothing was changed.

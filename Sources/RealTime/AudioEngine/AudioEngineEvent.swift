@@ -2,9 +2,10 @@
 package enum AudioEngineEvent: BitwiseCopyable, Equatable, Sendable {
     /// The first packet of a link arrived, or its packet size changed.
     case firstPacket(terminal: UInt32, packetBytes: Int)
-    /// No packet for longer than the limit (docs/inside/Routing.md §8).
-    case linkSilent(terminal: UInt32, afterMilliseconds: Int)
-    /// A packet after `linkSilent`; the argument is the length of the silence.
+    /// No sign of life for longer than the limit (docs/inside/Routing.md §8). `standIn`: the terminal to which the thread has
+    /// already switched or is switching, as ``AudioEngine/setStandIn(_:)`` prepared; `routed` follows.
+    case linkSilent(terminal: UInt32, afterMilliseconds: Int, standIn: UInt32?)
+    /// A sign of life after `linkSilent`; the argument is the length of the silence.
     case linkResumed(terminal: UInt32, afterMilliseconds: Int)
     /// The terminal is dead: an errno, or 0 when its peer closed it. It is no longer routed, but still has to be removed.
     case terminalFailed(terminal: UInt32, code: Int32)

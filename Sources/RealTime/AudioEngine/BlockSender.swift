@@ -15,9 +15,9 @@ struct BlockSender: ~Copyable {
     private let layout: SampleLayout
     private let isStream: Bool
     private let blockBytes: Int
-    private var fromBus: Resampler
+    private var fromBus: FromBus
     /// Resampler of the right channel when the channels differ.
-    private var rightFromBus: Resampler
+    private var rightFromBus: FromBus
     private let block: UnsafeMutablePointer<Int16>
     private let right: UnsafeMutablePointer<Int16>
     /// Buffer for the block when its samples differ from `block` or its rest may have to wait; otherwise empty.
@@ -28,14 +28,14 @@ struct BlockSender: ~Copyable {
     /// - Parameters:
     ///   - descriptor: remains the owner's.
     ///   - rate: sample rate of the output in Hz.
-    init(descriptor: Int32, rate: Int, layout: SampleLayout, isStream: Bool = false, busRate: Int) {
+    init(descriptor: Int32, rate: Int, layout: SampleLayout, isStream: Bool = false, bus: BusRates) {
         self.descriptor = descriptor
         self.layout = layout
         self.isStream = isStream
         blockFrames = rate / 100
         blockBytes = blockFrames * layout.frameBytes
-        fromBus = Resampler(from: busRate, to: rate)
-        rightFromBus = Resampler(from: layout.channels == 2 ? busRate : rate, to: rate)
+        fromBus = FromBus(to: rate, bus: bus)
+        rightFromBus = FromBus(to: rate, bus: layout.channels == 2 ? bus : BusRates(rate))
         block = .allocate(capacity: blockFrames)
         block.initialize(repeating: 0, count: blockFrames)
         let rightFrames = layout.channels == 2 ? blockFrames : 0
@@ -50,6 +50,26 @@ struct BlockSender: ~Copyable {
         block.deallocate()
         right.deallocate()
         message.deallocate()
+    }
+
+    /// Sets the rate of the bus before the first block.
+    @_noLocks
+    mutating func adoptBus(_ index: Int) {
+        fromBus.set(index)
+        rightFromBus.set(index)
+    }
+
+    /// Continues at another rate of the bus.
+    ///
+    /// - Parameters:
+    ///   - last: the latest block, of `frames` frames at the old rate.
+    ///   - right: the right channel of that.
+    @_noLocks
+    mutating func changeBus(
+        to index: Int, after last: UnsafePointer<Int16>, right: UnsafePointer<Int16>, _ frames: Int
+    ) {
+        fromBus.change(to: index, after: last, frames)
+        rightFromBus.change(to: index, after: right, frames)
     }
 
     /// Sends 10 ms, given as `frames` of the bus, perhaps doubled ones (see `Resampler`). Returns 0, `dropped` or an errno.
@@ -78,7 +98,7 @@ struct BlockSender: ~Copyable {
 
     @_noLocks
     private static func convert(
-        _ resampler: inout Resampler, _ input: UnsafePointer<Int16>, _ frames: Int,
+        _ resampler: inout FromBus, _ input: UnsafePointer<Int16>, _ frames: Int,
         _ output: UnsafeMutablePointer<Int16>, _ outputFrames: Int, isDoubled: Bool = false
     ) {
         let result = resampler.process(input, frames, output, outputFrames, isDoubled: isDoubled)

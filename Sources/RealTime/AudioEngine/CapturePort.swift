@@ -50,7 +50,7 @@ struct CapturePort: ~Copyable {
     /// Unread frames of whole periods.
     private var unreadFrames = 0
     let interleaved: UnsafeMutableRawPointer
-    private var toBus: Resampler
+    private var toBus: ToBus
     /// Output of `convert`, at the rate of the bus.
     let converted: UnsafeMutablePointer<Int16>
     private let convertedCapacity: Int
@@ -59,7 +59,7 @@ struct CapturePort: ~Copyable {
     ///   - stream: prepared.
     ///   - descriptors: `descriptorCount` of them; owned by this port.
     init(
-        _ id: UInt32, _ stream: ALSACapture, busRate: Int, runsAlone: Bool,
+        _ id: UInt32, _ stream: ALSACapture, bus: BusRates, runsAlone: Bool,
         descriptors: UnsafeMutablePointer<pollfd>, descriptorCount: Int
     ) {
         self.id = id
@@ -75,8 +75,8 @@ struct CapturePort: ~Copyable {
         let bytes = Terminal.chunkFrames * Self.maximumFrameBytes
         interleaved = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 16)
         interleaved.initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
-        toBus = Resampler(from: stream.rate, to: busRate)
-        convertedCapacity = Terminal.chunkFrames * (busRate / stream.rate + 2)
+        toBus = ToBus(from: stream.rate, bus: bus)
+        convertedCapacity = Terminal.chunkFrames * (bus.highest / stream.rate + 2)
         converted = UnsafeMutablePointer<Int16>.allocate(capacity: convertedCapacity)
         converted.initialize(repeating: 0, count: convertedCapacity)
     }
@@ -174,8 +174,31 @@ struct CapturePort: ~Copyable {
     /// Converts frames to the rate of the bus, in `converted`; returns their number there.
     @_noLocks
     mutating func convert(_ samples: UnsafePointer<Int16>, _ frames: Int) -> Int {
-        toBus.process(samples, frames, converted, convertedCapacity).made
+        toBus.convert(samples, frames, converted, convertedCapacity)
     }
+
+    // MARK: Rate of the bus
+
+    /// Sets the rate of the bus for a stream that nobody hears.
+    @_noLocks
+    mutating func adoptBus(_ index: Int) { toBus.set(index) }
+
+    /// Prepares for another rate of the bus; a negative index ends that.
+    @_noLocks
+    mutating func prepareBus(_ index: Int) { toBus.prepare(index) }
+
+    /// Continues at another rate of the bus; `Terminal` joins the audio.
+    @_noLocks
+    mutating func changeBus(to index: Int) { toBus.change(to: index) }
+
+    /// As `convert`, for the coming rate.
+    @_noLocks
+    mutating func convertComing(_ samples: UnsafePointer<Int16>, _ frames: Int) -> Int {
+        toBus.convertComing(samples, frames, converted, convertedCapacity)
+    }
+
+    /// See `ToBus`.
+    var comingShift: Int { @_noLocks get { toBus.comingShift } }
 }
 
 /// Whether the error is an underrun, an overrun or a suspend: the stream can be prepared again.

@@ -13,8 +13,9 @@ enum Command: BitwiseCopyable {
     case setCallActive(UInt32, Bool)
     case setCallGates(UInt32, hears: Bool, speaks: Bool)
     case detachCall(UInt32)
-    /// Applies to calls that start from now on.
+    /// Apply to calls that start from now on.
     case setPrimeBlocks(Int)
+    case setQueueAdapts(Bool)
 
     // The ALSA PCM of calls.
     case addPCM(PCMPointer)
@@ -26,6 +27,8 @@ enum Command: BitwiseCopyable {
     case addTerminal(TerminalPointer)
     case removeTerminal(UInt32)
     case route(UInt32?)
+    /// Nil withdraws it.
+    case setStandIn(StandIn?)
     case setSpeakerGain(UInt32, Float)
     case setMicrophoneGain(UInt32, Float)
     /// Nil adapts to the link.

@@ -44,7 +44,7 @@ struct TerminalCounters: ~Copyable {
     /// Drift in thousandths of a part per million.
     let driftMilliPPM = Counter()
     let queuedMilliseconds = Counter()
-    let gapP99Milliseconds = Counter()
+    let longestGapMilliseconds = Counter()
     let silentLimitMilliseconds = Counter()
     let packetBytes = Counter()
     let deviationMicroseconds = Counter()
@@ -75,7 +75,7 @@ struct TerminalCounters: ~Copyable {
         result.captureXruns = captureXruns.read()
         result.driftPPM = Double(driftMilliPPM.read()) / 1000
         result.queuedMilliseconds = queuedMilliseconds.read()
-        result.gapP99Milliseconds = gapP99Milliseconds.read()
+        result.longestGapMilliseconds = longestGapMilliseconds.read()
         result.silentLimitMilliseconds = silentLimitMilliseconds.read()
         result.packetBytes = packetBytes.read()
         result.deviationMicroseconds = deviationMicroseconds.read()
@@ -98,6 +98,9 @@ struct CallCounters: ~Copyable {
     let blocksBad = Counter()
     let blocksDiscarded = Counter()
     let blocksQueued = Counter()
+    let blocksSkipped = Counter()
+    let blocksRepeated = Counter()
+    let queueBlocks = Counter()
 
     func snapshot(id: UInt32) -> EngineCounters.Call {
         var result = EngineCounters.Call(id: id)
@@ -109,6 +112,9 @@ struct CallCounters: ~Copyable {
         result.blocksBad = blocksBad.read()
         result.blocksDiscarded = blocksDiscarded.read()
         result.blocksQueued = blocksQueued.read()
+        result.blocksSkipped = blocksSkipped.read()
+        result.blocksRepeated = blocksRepeated.read()
+        result.queueBlocks = queueBlocks.read()
         return result
     }
 }
@@ -137,6 +143,7 @@ struct ThreadCounters: ~Copyable {
     let lateWakeUps = Counter()
     let worstLateMicroseconds = Counter()
     let busyNanoseconds = Counter()
+    let busRate = Counter()
     /// Times of the control side's last request for levels and of their last measurement, in milliseconds of the monotonic
     /// clock; initially long ago.
     let levelsAskedAt = Counter(ThreadCounters.longAgo)

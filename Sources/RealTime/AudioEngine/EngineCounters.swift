@@ -28,7 +28,8 @@ package struct EngineCounters: Equatable, Sendable {
         package var captureXruns = 0
         package var driftPPM = 0.0
         package var queuedMilliseconds = 0
-        package var gapP99Milliseconds = 0
+        /// Longest time between two signs of life of a link, as far as it is remembered; 250 at most.
+        package var longestGapMilliseconds = 0
         package var silentLimitMilliseconds = 0
         package var packetBytes = 0
         /// Sum, over `intervals` packets, of the deviations from the interval that the packet size implies.
@@ -54,7 +55,7 @@ package struct EngineCounters: Equatable, Sendable {
         package var blocksReceived = 0
         /// Oldest blocks dropped because more than the limit were waiting.
         package var blocksDropped = 0
-        /// Blocks replaced by comfort noise because none had arrived.
+        /// Blocks that had not arrived in time; what was played in their place made the queue longer.
         package var blocksMissing = 0
         /// Blocks not sent because the provider does not read.
         package var blocksUnsent = 0
@@ -63,6 +64,12 @@ package struct EngineCounters: Equatable, Sendable {
         /// Blocks dropped while no device was routed or the call was inactive; no loss.
         package var blocksDiscarded = 0
         package var blocksQueued = 0
+        /// Quiet blocks joined with the next one, to make the queue shorter; no loss.
+        package var blocksSkipped = 0
+        /// Quiet blocks played twice, to make the queue longer.
+        package var blocksRepeated = 0
+        /// Blocks on their way to the application, or back and waiting, before the latest tick.
+        package var queueBlocks = 0
     }
 
     /// Counters of an application that mixes audio into the uplink.
@@ -112,4 +119,6 @@ package struct EngineCounters: Equatable, Sendable {
     package var worstLateMicroseconds = 0
     /// Total time between wake-up and sleep.
     package var busyNanoseconds = 0
+    /// Present sample rate of the bus in Hz.
+    package var busRate = 0
 }

@@ -28,7 +28,7 @@ struct InjectionPort: ~Copyable {
     private let blockFrames: Int
     private let blockBytes: Int
     private var queue: SampleRing
-    private var toBus: Resampler
+    private var toBus: ToBus
     private let block: UnsafeMutablePointer<Int16>
     /// A message, or the received part of a stream's block; one frame longer, so that an oversized message is detected.
     private let received: UnsafeMutableRawPointer
@@ -42,7 +42,7 @@ struct InjectionPort: ~Copyable {
 
     /// - Parameter counters: owned by the control side, which frees it after this port.
     init(
-        id: UInt32, descriptor: Int32, rate: Int, layout: SampleLayout, isStream: Bool, busRate: Int,
+        id: UInt32, descriptor: Int32, rate: Int, layout: SampleLayout, isStream: Bool, bus: BusRates,
         counters: UnsafeMutablePointer<InjectionCounters>
     ) {
         self.id = id
@@ -53,7 +53,7 @@ struct InjectionPort: ~Copyable {
         blockFrames = rate / 100
         blockBytes = blockFrames * layout.frameBytes
         queue = SampleRing(capacity: blockFrames * (Self.queueBlocks + 1))
-        toBus = Resampler(from: rate, to: busRate)
+        toBus = ToBus(from: rate, bus: bus)
         block = UnsafeMutablePointer<Int16>.allocate(capacity: blockFrames)
         block.initialize(repeating: 0, count: blockFrames)
         let room = blockBytes + layout.frameBytes
@@ -65,6 +65,18 @@ struct InjectionPort: ~Copyable {
         block.deallocate()
         received.deallocate()
     }
+
+    /// Sets the rate of the bus before the first block.
+    @_noLocks
+    mutating func adoptBus(_ index: Int) { toBus.set(index) }
+
+    /// Prepares for another rate of the bus; a negative index ends that.
+    @_noLocks
+    mutating func prepareBus(_ index: Int) { toBus.prepare(index) }
+
+    /// Continues at another rate of the bus.
+    @_noLocks
+    mutating func changeBus(to index: Int) { toBus.change(to: index) }
 
     /// Closed, and all received audio has been played.
     var isSpent: Bool { @_noLocks get { isClosed && queue.available == 0 && !isPlaying } }

@@ -13,7 +13,8 @@ struct LinkPort: ~Copyable {
     }
 
     static var maximumPacketBytes: Int { @_noLocks get { 2_048 } }
-    /// Packets that begin a headset's link and are muted; a simulated sound card has none, like a real one.
+    /// Packets that begin a headset's link and are muted; a simulated sound card has none, like a real one, and neither has
+    /// a link that speaks at once.
     private let mutedPackets: Int
     static var settledPackets: Int { @_noLocks get { 8 } }
     static var balanceFor: Int64 { @_noLocks get { 100_000_000 } }
@@ -32,7 +33,7 @@ struct LinkPort: ~Copyable {
     private var sameSize = 0
     private var packetNanoseconds: Int64
     private(set) var received = 0
-    private(set) var lastPacket: Int64
+    private var lastPacket: Int64
     /// Time of the last packet or timer event that advanced the clock.
     private var lastClock: Int64
     private(set) var isFallback = false
@@ -40,7 +41,7 @@ struct LinkPort: ~Copyable {
     /// Packets written by the timer whose counterparts have not arrived since.
     private var debt = 0
     private var debtEnds: Int64 = 0
-    private(set) var isSilent = false
+    /// Judges the link's silence; its `lastSign` is the link's last sign of life.
     var watch = GapWatch()
     /// Sum of the deviations from the expected packet interval, and number of intervals.
     private var deviationNanoseconds: Int64 = 0
@@ -50,7 +51,7 @@ struct LinkPort: ~Copyable {
     private let codecFrames: Int
     /// Counts codec frames of 7.5 ms instead of samples.
     var isFramed: Bool { codecFrames > 0 }
-    private var fromBus: Resampler
+    private var fromBus: FromBus
     private var receiver: LinkReceiver
     /// Frames concealed because no packet arrived at all; not a loss within the stream.
     private var concealedByTimer = 0
@@ -61,9 +62,12 @@ struct LinkPort: ~Copyable {
     let pcm: UnsafeMutablePointer<Int16>
     static var pcmFrames: Int { @_noLocks get { Terminal.chunkFrames } }
 
-    /// - Parameter fallbackAfter: nanoseconds without a packet after which the timer stands in.
+    /// - Parameters:
+    ///   - speaksAtOnce: its first packets are not muted.
+    ///   - fallbackAfter: nanoseconds without a packet after which the timer stands in.
     init(
-        descriptor: Int32, codec: LinkCodec, packetBytesHint: Int, busRate: Int, fallbackAfter: Int64, now: Int64
+        descriptor: Int32, codec: LinkCodec, packetBytesHint: Int, speaksAtOnce: Bool = false, bus: BusRates,
+        fallbackAfter: Int64, now: Int64
     ) {
         self.descriptor = descriptor
         self.fallbackAfter = fallbackAfter
@@ -74,7 +78,8 @@ struct LinkPort: ~Copyable {
         case .lc3SWB: format = .lc3SWB
         case .pcm(let frames): format = .pcm16(rate: frames)
         }
-        mutedPackets = if case .pcm = codec { 0 } else { 5 }
+        let isSimulated = if case .pcm = codec { true } else { false }
+        mutedPackets = isSimulated || speaksAtOnce ? 0 : 5
         rate = format.rate
         bytesPerSecond = format.bytesPerSecond
         packetBytes = min(max(packetBytesHint, 2), Self.maximumPacketBytes)
@@ -82,7 +87,7 @@ struct LinkPort: ~Copyable {
         lastPacket = now
         lastClock = now
         codecFrames = format.codecFrameSamples
-        fromBus = Resampler(from: busRate, to: rate)
+        fromBus = FromBus(to: rate, bus: bus)
         receiver = LinkReceiver(format)
         transmitter = LinkTransmitter(format)
         bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: Self.maximumPacketBytes)
@@ -99,33 +104,32 @@ struct LinkPort: ~Copyable {
     /// Next time for the timer or the watchdog, on CLOCK_MONOTONIC.
     @_noLocks
     func deadline(grace: Int64) -> Int64 {
-        var result = isFallback ? nextTimer : lastPacket &+ fallbackAfter
-        if received > 0 && !isSilent {
-            let silent = max64(lastPacket &+ watch.limit(), grace)
-            if silent < result { result = silent }
-        }
-        return result
+        let next = isFallback ? nextTimer : lastPacket &+ fallbackAfter
+        let silent = watch.deadline(grace: grace)
+        return silent < next ? silent : next
     }
 
-    /// Whether a packet arrived within `fallbackAfter`.
+    /// Whether a sign of life came within `fallbackAfter`, and the link has not been reported as silent since.
     @_noLocks
     func isAlive(now: Int64) -> Bool {
-        received > 0 && now &- lastPacket <= fallbackAfter
+        received > 0 && !watch.isSilent && now &- watch.lastSign <= fallbackAfter
     }
 
     /// Records the arrival of a packet of `count` bytes.
     ///
-    /// Returns the length of the silence that it ends, in nanoseconds (0 for none), and its meaning for the clock.
+    /// - Parameters:
+    ///   - status: the controller's packet status, 0 for correctly received. Any packet advances the clock, but not each one
+    ///     is a sign of life.
+    ///   - now: nanoseconds of CLOCK_MONOTONIC.
+    ///   - grace: before this time the thread was late.
+    /// - Returns: the length of the silence that it ends, in nanoseconds (0 for none), and its meaning for the clock.
     @_noLocks
-    mutating func arrived(_ count: Int, now: Int64) -> (silence: Int64, isNewSize: Bool, arrival: Arrival) {
-        let gap = now &- lastPacket
-        var silence: Int64 = 0
-        if isSilent {
-            isSilent = false
-            silence = gap
-        } else if received > 0 {
-            watch.record(gap)
-            let off = gap &- packetNanoseconds
+    mutating func arrived(
+        _ count: Int, status: Int32 = 0, now: Int64, grace: Int64 = 0
+    ) -> (silence: Int64, isNewSize: Bool, arrival: Arrival) {
+        let silence = watch.arrived(status: status, now: now, grace: grace)
+        if silence == 0 && received > 0 {
+            let off = now &- lastPacket &- packetNanoseconds
             deviationNanoseconds &+= off < 0 ? 0 &- off : off
             intervals &+= 1
         }
@@ -164,13 +168,10 @@ struct LinkPort: ~Copyable {
         return true
     }
 
-    /// Returns true once when no packet has arrived for longer than the limit.
+    /// Returns true once when no sign of life has come for longer than the limit.
     @_noLocks
     mutating func becameSilent(now: Int64, grace: Int64) -> Bool {
-        if received == 0 || isSilent { return false }
-        if now < grace || now &- lastPacket < watch.limit() { return false }
-        isSilent = true
-        return true
+        watch.becameSilent(now: now, grace: grace)
     }
 
     /// Whether the timer has to replace a packet now; call until it returns false.
@@ -215,12 +216,42 @@ struct LinkPort: ~Copyable {
     @_noLocks
     func packetFrames() -> Int { packetBytes * rate / bytesPerSecond }
 
-    /// Frames to queue beside one tick so that packets and ticks never wait for each other: if codec frames and packets
-    /// differ in size, each side can hold back one codec frame.
+    /// Frames of audio that the next packet needs.
     @_noLocks
-    func slackFrames() -> Int {
-        codecFrames > 0 && packetBytes != 60 ? 2 &* codecFrames : 2
+    func neededFrames() -> Int { transmitter.framesNeeded(packetBytes: packetBytes) }
+
+    /// Frames of the bus that wait between two packets, in both directions together: captured ones for the next tick, and ones
+    /// to play.
+    ///
+    /// Their sum never changes: each packet brings as many as it takes, and each tick takes as many as it brings. Between the
+    /// two halves of a tick it is one tick more. With the captured frames once at a multiple of the `grain`, the greatest
+    /// common divisor of packet and tick, they always are. The sum is the least that gives the provider, for every answer, the
+    /// time between the two closest ticks: `RealtimeThread.runAhead` takes the answer then.
+    ///
+    /// If packets have changed their size, or are no whole number of frames, the sum is a tick. If codec frames straddle
+    /// packets, it is two codec frames more, because each direction can hold back one.
+    ///
+    /// - Parameter tick: frames of the bus in a tick.
+    /// - Returns: the sum, without `spareFrames`, and the grain, in frames of the bus.
+    @_noLocks
+    func restingFrames(tick: Int, busRate: Int) -> (frames: Int, grain: Int) {
+        if codecFrames > 0 && packetBytes != 60 { return (tick + 2 * codecFrames * busRate / rate, 1) }
+        let frames = packetFrames() * busRate / rate
+        let isWhole = packetFrames() * bytesPerSecond == packetBytes * rate && frames * rate == packetFrames() * busRate
+        if sameSize < received || !isWhole || frames == 0 { return (tick, 1) }
+        let grain = Self.commonDivisor(frames, tick)
+        return ((frames < tick ? tick / frames * frames : tick) - grain, grain)
     }
+
+    @_noLocks
+    private static func commonDivisor(_ left: Int, _ right: Int) -> Int {
+        var (divisor, rest) = (left, right)
+        while rest > 0 { (divisor, rest) = (rest, divisor % rest) }
+        return divisor
+    }
+
+    /// Frames to queue beside `restingFrames`, for conversions that are one frame short at first.
+    static var spareFrames: Int { @_noLocks get { 2 } }
 
     /// Converts a block of the bus, perhaps of doubled audio (see `Resampler`), to the link's rate and appends it to `ring`.
     @_noLocks
@@ -231,10 +262,22 @@ struct LinkPort: ~Copyable {
         _ = ring.write(pcm, result.made)
     }
 
+    /// Sets the rate of the bus for a link that nobody hears.
+    @_noLocks
+    mutating func adoptBus(_ index: Int) { fromBus.set(index) }
+
+    /// Continues at another rate of the bus.
+    ///
+    /// - Parameter last: the latest block, of `frames` frames at the old rate.
+    @_noLocks
+    mutating func changeBus(to index: Int, after last: UnsafePointer<Int16>, _ frames: Int) {
+        fromBus.change(to: index, after: last, frames)
+    }
+
     /// Writes one packet from `playback`. Returns the number of missing frames replaced by silence, or -errno.
     @_noLocks
     mutating func send(_ playback: borrowing SampleRing) -> Int {
-        let needed = transmitter.framesNeeded(packetBytes: packetBytes)
+        let needed = neededFrames()
         let frames = playback.read(pcm, needed < Self.pcmFrames ? needed : Self.pcmFrames)
         let missing = transmitter.makePacket(bytes, packetBytes, from: pcm, frames)
         let sent = btcall_send_packet(descriptor, bytes, packetBytes)
@@ -253,7 +296,7 @@ struct LinkPort: ~Copyable {
         counters.pointee.resyncs.set(codec.resyncs)
         counters.pointee.decodeErrors.set(codec.decodeErrors)
         counters.pointee.bytesSkipped.set(codec.bytesSkipped)
-        counters.pointee.gapP99Milliseconds.set(watch.percentile)
+        counters.pointee.longestGapMilliseconds.set(watch.longest)
         counters.pointee.silentLimitMilliseconds.set(Int(watch.limit() / 1_000_000))
         counters.pointee.packetBytes.set(packetBytes)
         counters.pointee.deviationMicroseconds.set(Int(deviationNanoseconds / 1_000))

@@ -8,6 +8,8 @@ import Glibc
 /// for nothing.
 struct ManualPort: ~Copyable {
     let id: UInt32
+    /// Sample rate of both directions in Hz.
+    let rate: Int
     let counters: UnsafeMutablePointer<ManualCounters>
     /// Indices in the poll set; -1 if not polled.
     var uplinkPoll = -1
@@ -24,16 +26,37 @@ struct ManualPort: ~Copyable {
     ///   - uplink: the application writes to it; it reads from `downlink`.
     ///   - counters: owned by the control side, which frees them and `uplinkCounters` after this port.
     init(
-        id: UInt32, uplink: Int32, downlink: Int32, rate: Int, layout: SampleLayout, isStream: Bool, busRate: Int,
+        id: UInt32, uplink: Int32, downlink: Int32, rate: Int, layout: SampleLayout, isStream: Bool, bus: BusRates,
         counters: UnsafeMutablePointer<ManualCounters>, uplinkCounters: UnsafeMutablePointer<InjectionCounters>
     ) {
         self.id = id
+        self.rate = rate
         self.counters = counters
         self.uplink = InjectionPort(
-            id: id, descriptor: uplink, rate: rate, layout: layout, isStream: isStream, busRate: busRate,
+            id: id, descriptor: uplink, rate: rate, layout: layout, isStream: isStream, bus: bus,
             counters: uplinkCounters)
         self.downlink = BlockSender(
-            descriptor: downlink, rate: rate, layout: layout, isStream: isStream, busRate: busRate)
+            descriptor: downlink, rate: rate, layout: layout, isStream: isStream, bus: bus)
+    }
+
+    /// Sets the rate of the bus before the first block.
+    @_noLocks
+    mutating func adoptBus(_ index: Int) {
+        uplink.adoptBus(index)
+        downlink.adoptBus(index)
+    }
+
+    /// Prepares for another rate of the bus; a negative index ends that.
+    @_noLocks
+    mutating func prepareBus(_ index: Int) { uplink.prepareBus(index) }
+
+    /// Continues at another rate of the bus.
+    ///
+    /// - Parameter last: the latest block of the calls, of `frames` frames at the old rate.
+    @_noLocks
+    mutating func changeBus(to index: Int, after last: UnsafePointer<Int16>, _ frames: Int) {
+        uplink.changeBus(to: index)
+        downlink.changeBus(to: index, after: last, right: last, frames)
     }
 
     var uplinkDescriptor: Int32 { @_noLocks get { uplink.descriptor } }

@@ -13,8 +13,8 @@ package struct PCMExchange: ~Copyable {
         let playback = try PCMMemory(rate: rate, layout: layout, bufferFrames: rate / 10, isCapture: false)
         let capture = try PCMMemory(rate: rate, layout: layout, bufferFrames: rate / 10, isCapture: true)
         memories = (playback, capture)
-        player = PCMPort(id: 0, playback, busRate: busRate)
-        recorder = PCMPort(id: 1, capture, busRate: busRate)
+        player = PCMPort(id: 0, playback, bus: BusRates(busRate))
+        recorder = PCMPort(id: 1, capture, bus: BusRates(busRate))
         blockFrames = UInt64(rate / 100)
     }
 

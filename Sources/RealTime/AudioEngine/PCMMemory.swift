@@ -17,14 +17,18 @@ package final class PCMMemory: @unchecked Sendable {
     package let rate: Int
     package let layout: SampleLayout
     package let bufferFrames: Int
+    /// How often the client is woken while it plays, in frames: 10 ms to half of the buffer.
+    package let periodFrames: Int
     package let isCapture: Bool
     private let start: UnsafeMutableRawPointer
 
     /// Allocates and populates the memory, so that the thread never waits for a page fault.
     ///
-    /// - Parameter bufferFrames: at least 20 ms.
+    /// - Parameters:
+    ///   - bufferFrames: at least 20 ms.
+    ///   - periodFrames: the client's period, brought into range; nil for 10 ms.
     package init(
-        rate: Int, layout: SampleLayout, bufferFrames: Int, isCapture: Bool
+        rate: Int, layout: SampleLayout, bufferFrames: Int, periodFrames: Int? = nil, isCapture: Bool
     ) throws(AudioEngineError) {
         guard AudioEngine.rates.contains(rate), (1...2).contains(layout.channels), bufferFrames >= rate / 50 else {
             throw .unsupportedFormat(rate: rate, channels: layout.channels)
@@ -32,6 +36,7 @@ package final class PCMMemory: @unchecked Sendable {
         self.rate = rate
         self.layout = layout
         self.bufferFrames = bufferFrames
+        self.periodFrames = min(max(periodFrames ?? 0, rate / 100), bufferFrames / 2)
         self.isCapture = isCapture
         bytes = Self.samplesOffset + bufferFrames * layout.frameBytes
         let memory = btcall_sealed_memory("btcall-pcm", bytes)

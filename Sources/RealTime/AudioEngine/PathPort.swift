@@ -15,7 +15,6 @@ struct PathPort: ~Copyable {
     /// The capture stream belongs to the path and is released with it.
     private let ownsCapture: Bool
     let playbackRate: Int
-    private let busRate: Int
     private let playbackLayout: SampleLayout
     private let playbackBufferFrames: Int
     /// Fill level of the playback buffer in frames.
@@ -34,7 +33,7 @@ struct PathPort: ~Copyable {
     private var debtFrames = 0
     private var debtEnds: Int64 = 0
 
-    private var resampler: AdaptiveResampler
+    private var fromBus: AdaptiveFromBus
     private var steering: PlaybackSteering
     /// Frames above the ceiling of the queue, to be dropped from the next block.
     private var excessFrames = 0
@@ -48,7 +47,7 @@ struct PathPort: ~Copyable {
     ///   - target: frames to keep in the playback buffer.
     ///   - descriptors: of the capture stream, `descriptorCount` of them; owned by this port.
     init(
-        _ path: ALSAPath, busRate: Int, target: Int, descriptors: UnsafeMutablePointer<pollfd>, descriptorCount: Int
+        _ path: ALSAPath, bus: BusRates, target: Int, descriptors: UnsafeMutablePointer<pollfd>, descriptorCount: Int
     ) {
         playback = path.playback
         ownsCapture = path.capture != nil
@@ -56,18 +55,17 @@ struct PathPort: ~Copyable {
             let port = CapturePointer.allocate(capacity: 1)
             port.initialize(
                 to: CapturePort(
-                    CapturePort.noNumber, stream, busRate: busRate, runsAlone: false, descriptors: descriptors,
+                    CapturePort.noNumber, stream, bus: bus, runsAlone: false, descriptors: descriptors,
                     descriptorCount: descriptorCount))
             capture = port
         } else {
             descriptors.deallocate()
         }
         playbackRate = path.playbackRate
-        self.busRate = busRate
         playbackLayout = SampleLayout(path.playbackFormat, channels: path.playbackChannels)
         playbackBufferFrames = path.playbackBufferFrames
         targetFrames = target
-        resampler = AdaptiveResampler(from: busRate, to: path.playbackRate)
+        fromBus = AdaptiveFromBus(to: path.playbackRate, bus: bus)
         steering = PlaybackSteering(target: target, rate: path.playbackRate)
         pcm = UnsafeMutablePointer<Int16>.allocate(capacity: Self.chunkFrames)
         pcm.initialize(repeating: 0, count: Self.chunkFrames)
@@ -84,7 +82,7 @@ struct PathPort: ~Copyable {
 
     /// Number of bus frames in the playback's initial queue.
     @_noLocks
-    func leadFrames() -> Int { playback == nil || isStarted ? 0 : targetFrames * busRate / playbackRate }
+    func leadFrames() -> Int { playback == nil || isStarted ? 0 : targetFrames * fromBus.busRate / playbackRate }
 
     /// Duration of the playback's queue at its target.
     @_noLocks
@@ -111,7 +109,6 @@ struct PathPort: ~Copyable {
         excessFrames = 0
         if isStarted { return 0 }
         isStarted = true
-        resampler.reset()
         startedAt = now
         lastCapture = now
         nextTimer = now &+ RealtimeThread.tickNanoseconds
@@ -119,8 +116,11 @@ struct PathPort: ~Copyable {
         isJoining = false
         if let playback {
             if needsPrepare { _ = snd_pcm_prepare(playback) }
-            var code = fill(playback, silence: targetFrames - leadFrames * playbackRate / busRate)
-            if code >= 0 { code = write(playback, lead, leadFrames) }
+            var code = fillQueue(playback, lead, leadFrames)
+            // It was open without use while the board slept.
+            if isRecoverable(Int(code)) && snd_pcm_prepare(playback) >= 0 {
+                code = fillQueue(playback, lead, leadFrames)
+            }
             if code < 0 { return -code }
         }
         if let capture {
@@ -256,11 +256,23 @@ struct PathPort: ~Copyable {
         _ counters: UnsafeMutablePointer<TerminalCounters>
     ) {
         if playback == nil { return }
-        let result = resampler.process(block, frames, pcm, Self.chunkFrames)
-        let dropped = excessFrames < result.made ? excessFrames : result.made
+        let made = fromBus.process(block, frames, pcm, Self.chunkFrames)
+        let dropped = excessFrames < made ? excessFrames : made
         excessFrames = 0
         counters.pointee.overrunFrames.add(dropped)
-        _ = ring.write(pcm + dropped, result.made - dropped)
+        _ = ring.write(pcm + dropped, made - dropped)
+    }
+
+    /// Sets the rate of the bus for a path that nobody hears.
+    @_noLocks
+    mutating func adoptBus(_ index: Int) { fromBus.set(index) }
+
+    /// Continues at another rate of the bus.
+    ///
+    /// - Parameter last: the latest block, of `frames` frames at the old rate.
+    @_noLocks
+    mutating func changeBus(to index: Int, after last: UnsafePointer<Int16>, _ frames: Int) {
+        fromBus.change(to: index, after: last, frames)
     }
 
     /// Writes as much of `ring` as the card accepts, and steers the ratio by the resulting fill level of its buffer. Returns
@@ -299,7 +311,7 @@ struct PathPort: ~Copyable {
         counters.pointee.queuedMilliseconds.set(queued * 1000 / playbackRate)
         if steer {
             let ppm = steering.update(queued: queued, now: now)
-            resampler.setDrift(ppm: ppm)
+            fromBus.setDrift(ppm: ppm)
             excessFrames = steering.excess(queued: queued)
             counters.pointee.driftMilliPPM.set(Int(ppm * 1000))
         }
@@ -359,6 +371,16 @@ struct PathPort: ~Copyable {
         return Int(startPrepared(stream))
     }
 
+    /// Writes the initial queue: silence, then `lead`. Returns 0 or -errno.
+    @_noLocks
+    private mutating func fillQueue(
+        _ playback: OpaquePointer, _ lead: UnsafePointer<Int16>, _ leadFrames: Int
+    ) -> Int32 {
+        fromBus.reset()
+        let code = fill(playback, silence: targetFrames - leadFrames * playbackRate / fromBus.busRate)
+        return code < 0 ? code : write(playback, lead, leadFrames)
+    }
+
     /// Writes frames of silence to a stream. Returns 0 or -errno.
     @_noLocks
     private mutating func fill(_ playback: OpaquePointer, silence: Int) -> Int32 {
@@ -377,10 +399,11 @@ struct PathPort: ~Copyable {
     /// Converts frames of the bus and writes them to a stream with room for them. Returns 0 or -errno.
     @_noLocks
     private mutating func write(_ playback: OpaquePointer, _ samples: UnsafePointer<Int16>, _ frames: Int) -> Int32 {
+        let block = fromBus.busRate / 100
         var done = 0
         while done < frames {
-            let piece = frames - done < busRate / 100 ? frames - done : busRate / 100
-            let made = resampler.process(samples + done, piece, pcm, Self.chunkFrames).made
+            let piece = frames - done < block ? frames - done : block
+            let made = fromBus.process(samples + done, piece, pcm, Self.chunkFrames)
             playbackLayout.write(pcm, made, to: interleaved)
             let written = snd_pcm_writei(playback, interleaved, UInt(made))
             if written < 0 && written != -Int(EAGAIN) { return Int32(truncatingIfNeeded: written) }

@@ -9,7 +9,7 @@ struct PlaybackPort: ~Copyable {
     enum Content {
         case tone(UnsafeMutablePointer<ToneGenerator>)
         case application(InjectionPointer)
-        /// Samples at the rate of the bus; repeated from the beginning if `loops`.
+        /// Samples at the lowest rate of the bus; repeated from the beginning if `loops`.
         case samples(UnsafeMutablePointer<Int16>, count: Int, loops: Bool)
         case stream(PCMPointer)
     }
@@ -34,6 +34,11 @@ struct PlaybackPort: ~Copyable {
     }
     var stream: PCMPointer? { @_noLocks get { if case .stream(let stream) = content { stream } else { nil } } }
     private var position = 0
+    /// Converter of `samples`, and a block of them.
+    private var toBus: ToBus
+    private let block: UnsafeMutablePointer<Int16>
+    private let blockFrames: Int
+    private let bus: BusRates
     private var quietTicks: Int
     private var volume: Gain
     private let openVolume: Float
@@ -44,7 +49,7 @@ struct PlaybackPort: ~Copyable {
 
     /// - Parameter volume: linear; reached from silence by a short ramp.
     init(
-        id: UInt32, _ content: Content, rank: Int, duckGain: Float, yieldsToCalls: Bool, target: Int64, busRate: Int,
+        id: UInt32, _ content: Content, rank: Int, duckGain: Float, yieldsToCalls: Bool, target: Int64, bus: BusRates,
         volume: Float, gainBesideCalls: Float = 1
     ) {
         self.id = id
@@ -54,10 +59,57 @@ struct PlaybackPort: ~Copyable {
         self.target = target
         self.content = content
         quietTicks = Self.pauseTicks
-        self.volume = Gain(rate: busRate, gain: 0)
+        self.bus = bus
+        let isSamples = if case .samples = content { true } else { false }
+        toBus = ToBus(from: bus.lowest, bus: isSamples ? bus : BusRates(bus.lowest))
+        blockFrames = isSamples ? bus.lowest / 100 : 0
+        block = .allocate(capacity: blockFrames)
+        block.initialize(repeating: 0, count: blockFrames)
+        self.volume = Gain(rate: bus.lowest, gain: 0)
         self.volume.set(volume)
         openVolume = volume
         volumeBesideCalls = volume * gainBesideCalls
+    }
+
+    deinit { block.deallocate() }
+
+    /// Sets the rate of the bus before the first block.
+    @_noLocks
+    mutating func adoptBus(_ index: Int) {
+        toBus.set(index)
+        volume.setRate(bus.rate(index))
+        switch content {
+        case .tone(let tone): tone.pointee.setBus(index)
+        case .application(let application): application.pointee.adoptBus(index)
+        case .stream(let stream): stream.pointee.adoptBus(index)
+        case .samples: break
+        }
+    }
+
+    /// Prepares for another rate of the bus; a negative index ends that.
+    @_noLocks
+    mutating func prepareBus(_ index: Int) {
+        toBus.prepare(index)
+        switch content {
+        case .application(let application): application.pointee.prepareBus(index)
+        case .stream(let stream): stream.pointee.prepareBus(index)
+        case .tone, .samples: break
+        }
+    }
+
+    /// Continues at another rate of the bus.
+    ///
+    /// - Parameter last: any block of `frames` frames at the old rate.
+    @_noLocks
+    mutating func changeBus(to index: Int, after last: UnsafePointer<Int16>, _ frames: Int) {
+        toBus.change(to: index)
+        volume.setRate(bus.rate(index))
+        switch content {
+        case .tone(let tone): tone.pointee.setBus(index)
+        case .application(let application): application.pointee.changeBus(to: index)
+        case .stream(let stream): stream.pointee.changeBus(to: index, after: last, frames)
+        case .samples: break
+        }
     }
 
     /// Has audio to play now.
@@ -67,6 +119,18 @@ struct PlaybackPort: ~Copyable {
             switch content {
             case .tone, .samples: return true
             case .application, .stream: return quietTicks < Self.pauseTicks
+            }
+        }
+    }
+
+    /// How many blocks of 10 ms may be taken at once, all but the last of them late: several of a program with a long queue, one
+    /// of everything that has to be heard soon.
+    var ticksAtOnce: Int {
+        @_noLocks get {
+            if isEnding { return 1 }
+            switch content {
+            case .stream(let stream): return stream.pointee.ticksAtOnce
+            case .tone, .application, .samples: return 1
             }
         }
     }
@@ -106,6 +170,23 @@ struct PlaybackPort: ~Copyable {
         return !volume.isSilent
     }
 
+    /// It is a program whose samples are heard as they are: pairs of 16 bit at this rate in Hz, at full volume.
+    @_noLocks
+    func playsUnchanged(rate: Int) -> Bool {
+        guard let stream, !isEnding, !isOver, volume.isOpen else { return false }
+        return stream.pointee.isPairs && stream.pointee.rate == rate
+    }
+
+    /// As `takePairs`, `blocks` times and into the queue of a stream.
+    ///
+    /// - Parameter program: its own, which `playsUnchanged`.
+    @_noLocks
+    mutating func pass(_ program: PCMPointer, blocks: Int, into queue: borrowing SampleRing) {
+        let heard = program.pointee.passPairs(blocks, into: queue)
+        let quiet = (heard > 0 ? 0 : quietTicks) + blocks - heard
+        quietTicks = quiet < Self.pauseTicks ? quiet : Self.pauseTicks
+    }
+
     /// Produces the next 10 ms, as `frames` of the bus; false when it is silent.
     ///
     /// - Parameter isSilenced: something of a higher rank is heard; the playback's time advances anyway.
@@ -120,7 +201,9 @@ struct PlaybackPort: ~Copyable {
             note(isBlock)
             if !isBlock { clear(output, frames) }
         case .samples(let samples, let count, let loops):
-            copySamples(samples, count, loops: loops, output, frames)
+            copySamples(samples, count, loops: loops, block, blockFrames)
+            let made = toBus.process(block, blockFrames, output, frames).made
+            clear(output + made, frames - made)
         case .stream(let stream): note(stream.pointee.takeBlock(output, frames))
         }
         volume.apply(output, frames)

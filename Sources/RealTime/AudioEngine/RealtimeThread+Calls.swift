@@ -12,6 +12,8 @@ extension RealtimeThread {
             report(.callReleased(call))
             return
         }
+        call.pointee.adoptBus(busIndex)
+        call.pointee.prepareBus(comingBus)
         if isActive { activate(call, true) }
     }
 
@@ -24,13 +26,14 @@ extension RealtimeThread {
             return
         }
         forgetDownlink(of: call)
-        let code = call.pointee.prime(blocks: primeBlocks, now: now)
+        let code = call.pointee.prime(blocks: primeBlocks, adapts: adaptsQueue, now: now)
         if code != 0 { close(call, code: code) }
     }
 
     /// Discards the kept audio of the far end, which belongs to another call, unless a call continues.
     @_noLocks
     private mutating func forgetDownlink(of call: CallPointer) {
+        if gap.call == call.pointee.id { gap.blocks = 0 }
         if isPCMClocked || calls.all.contains(where: { !same($0, call) && $0.pointee.isClocked }) { return }
         history.forget()
         isBereft = false
@@ -60,11 +63,15 @@ extension RealtimeThread {
         report(.callStarted(call.pointee.id))
     }
 
-    /// Reads the messages of providers whose descriptors are readable.
+    /// Reads the messages of providers whose descriptors are readable, or that did not wake the thread. To be called before
+    /// anything that takes a block.
     @_noLocks
     mutating func servicePolledCalls() {
-        for call in calls.all where call.pointee.pollIndex > 0 && polls[call.pointee.pollIndex].revents != 0 {
-            drain(call, isOver: Int32(polls[call.pointee.pollIndex].revents) & (POLLHUP | POLLERR) != 0)
+        for call in calls.all where call.pointee.pollIndex > 0 {
+            let poll = polls[call.pointee.pollIndex]
+            if poll.revents == 0 && poll.events != 0 { continue }
+            let isOver = Int32(poll.revents) & (POLLHUP | POLLERR) != 0
+            drain(call, isOver: isOver, isTimed: poll.revents != 0)
         }
     }
 
@@ -72,17 +79,19 @@ extension RealtimeThread {
     @_noLocks
     mutating func serviceCalls() {
         for call in calls.all {
-            drain(call, isOver: false)
+            drain(call, isOver: false, isTimed: true)
         }
     }
 
-    /// - Parameter isOver: the provider has closed its end: read the rest.
+    /// - Parameters:
+    ///   - isOver: the provider has closed its end: read the rest.
+    ///   - isTimed: what is read has just arrived.
     @_noLocks
-    private mutating func drain(_ call: CallPointer, isOver: Bool) {
+    private mutating func drain(_ call: CallPointer, isOver: Bool, isTimed: Bool) {
         var left = CallPort.ringBlocks
         while left > 0 && (isOver || !call.pointee.isResting) {
             left -= 1
-            let result = call.pointee.receive(now: now)
+            let result = call.pointee.receive(now: now, isTimed: isTimed)
             if result == 0 { break }
             if result < 0 {
                 close(call, code: Int32(truncatingIfNeeded: -1 - result))
@@ -90,16 +99,17 @@ extension RealtimeThread {
             }
             isHoldSpent = false
             if result == 2 { clockStarted(call) }
-            call.pointee.enforceLimit(blocks: waitingLimit(), isRouted: master != nil || isManual, now: now)
+            call.pointee.enforceLimit(blocks: waitingLimit(of: call), isRouted: master != nil || isManual, now: now)
         }
     }
 
-    /// Limit of a call's waiting blocks. While no device takes blocks, no more wait than were primed: the first device would
-    /// play everything that much later, until the call ends.
+    /// Limit of a call's waiting blocks. While no device takes blocks, no more wait than were primed, or than a queue that
+    /// adapts wants: the first device would play everything that much later.
     @_noLocks
-    private func waitingLimit() -> Int {
-        if takesBlocks() || primeBlocks >= downlinkLimitBlocks { return downlinkLimitBlocks }
-        return primeBlocks < 1 ? 1 : primeBlocks
+    private func waitingLimit(of call: CallPointer) -> Int {
+        if takesBlocks() { return downlinkLimitBlocks }
+        let kept = call.pointee.keptBlocks(primed: primeBlocks < 1 ? 1 : primeBlocks)
+        return kept < downlinkLimitBlocks ? kept : downlinkLimitBlocks
     }
 
     /// After a stall, more blocks may be due at once than the providers have stored. They answer as soon as they run:
@@ -108,13 +118,40 @@ extension RealtimeThread {
     @_noLocks
     mutating func mustWaitForProviders(_ terminal: TerminalPointer) -> Bool {
         if !same(terminal, master) { return false }
-        if !isHoldSpent && hasEmptyCall() {
-            if heldSince == 0 { heldSince = now }
-            if now &- heldSince < Self.holdLimit { return true }
+        if lacksAnswers(terminal) {
+            if heldSince == 0 {
+                heldSince = now
+                holdEnd = now &+ longestHold(terminal)
+            }
+            if now < holdEnd { return true }
             isHoldSpent = true
         }
+        if heldSince != 0 {
+            hasWaited = true
+            // The link's packets stayed in its socket meanwhile.
+            if terminal.pointee.link != nil { grace = max64(grace, now &+ (now &- heldSince)) }
+        }
         heldSince = 0
+        couldWait = true
         return false
+    }
+
+    /// Whether a block that `terminal` takes now has to wait for a provider.
+    @_noLocks
+    func lacksAnswers(_ terminal: TerminalPointer) -> Bool {
+        same(terminal, master) && !isHoldSpent && hasEmptyCall()
+    }
+
+    /// Maximum time to wait for the providers whose queues are empty. A sound card plays its own queue meanwhile; a headset
+    /// hears a gap.
+    @_noLocks
+    private func longestHold(_ terminal: TerminalPointer) -> Int64 {
+        if terminal.pointee.link == nil { return Self.holdLimit }
+        var longest: Int64 = 0
+        for call in calls.all where call.pointee.isEmpty() {
+            longest = max64(longest, call.pointee.answerWait(most: Self.holdLimit, now: now))
+        }
+        return longest
     }
 
     /// Resumes the clock when the providers have answered or the wait has ended.
@@ -148,13 +185,27 @@ extension RealtimeThread {
             // A link must be stopped before its packet is read, because each packet needs an answer.
             if terminal.pointee.path != nil && mustWaitForProviders(terminal) { return }
             tick()
-            serviceCalls()
+            if terminal.pointee.capture.available >= tickFrames { serviceCalls() }
         }
     }
 
     /// 10 ms: one block from each active call to the terminals, one block from them to each active call.
     @_noLocks
     mutating func tick() {
+        if isAhead { isAhead = false } else { tickDownlink() }
+        tickUplink()
+    }
+
+    /// Makes the downlink half of the coming tick, of which the uplink half is still being captured.
+    @_noLocks
+    mutating func runAhead() {
+        tickDownlink()
+        isAhead = true
+    }
+
+    @_noLocks
+    private mutating func tickDownlink() {
+        followBus()
         mixDownlink()
         keepForListeners()
         giveManual(downlink)
@@ -162,6 +213,10 @@ extension RealtimeThread {
         mixPlaybacks()
         meterDownlink()
         play()
+    }
+
+    @_noLocks
+    private mutating func tickUplink() {
         mixUplink()
         meterUplink()
         sendTaps()
@@ -185,15 +240,24 @@ extension RealtimeThread {
     @_noLocks
     private mutating func mixDownlink() {
         clear(downlink, tickFrames)
-        isDownlinkDoubled = true
-        mixPCM(isHeard: takesBlocks())
-        if !takesBlocks() { return }
+        isDownlinkDoubled = !hasChangedBus
+        let isHeard = takesBlocks()
+        mixPCM(isHeard: isHeard)
+        // Where the clock waits for providers, a burst after a stall says nothing about them.
+        let isFair = !couldWait || now &- lastTick >= CallPort.burstNanoseconds
+        for call in calls.all where call.pointee.isClocked {
+            call.pointee.noteTick(now: now, isFair: isFair, isLate: hasWaited, isTaken: isHeard)
+        }
+        couldWait = false
+        hasWaited = false
+        if !isHeard { return }
         for call in calls.all where call.pointee.isClocked {
             if !call.pointee.takeBlock(scratch, tickFrames) {
-                lineNoise.fill(scratch, tickFrames)
+                fillGap(of: call)
                 isDownlinkDoubled = false
-            } else if !call.pointee.doubles {
-                isDownlinkDoubled = false
+            } else {
+                endGap(of: call)
+                if !call.pointee.doubles { isDownlinkDoubled = false }
             }
             call.pointee.hearing.apply(scratch, tickFrames)
             tapRemote(call.pointee.id, scratch)
@@ -224,7 +288,12 @@ extension RealtimeThread {
             play(scratch, on: fading, isDoubled: isDownlinkDoubled)
         }
         if let master {
-            if crossFade.isRunning && !continuesLead { crossFade.fadeIn(downlink, tickFrames) }
+            if continuesLead {
+                leadFade.fadeIn(downlink, tickFrames)
+                leadFade.advance(tickFrames)
+            } else if crossFade.isRunning {
+                crossFade.fadeIn(downlink, tickFrames)
+            }
             play(downlink, on: master, isDoubled: isDownlinkDoubled)
         }
     }
@@ -265,14 +334,17 @@ extension RealtimeThread {
             readManual(uplink)
         } else if let master, isHeard(master) {
             readMicrophone(of: master, into: uplink)
-            isUplinkDoubled = master.pointee.doubles
+            isUplinkDoubled = master.pointee.doubles && !hasChangedBus
             noise.follow(uplink, tickFrames)
         } else {
             // Only the time of what a dead link conceals is used, not its audio.
             if let master { readMicrophone(of: master, into: uplink) }
             noise.fill(uplink, tickFrames)
         }
-        if crossFade.isRunning {
+        // A talk gate opens with a ramp of its own: the far end is not to hear the old microphone.
+        if passPreroll() {
+            isUplinkDoubled = false
+        } else if crossFade.isRunning {
             crossFade.fadeIn(uplink, tickFrames)
             if let fading {
                 readMicrophone(of: fading, into: scratch)
@@ -286,6 +358,19 @@ extension RealtimeThread {
         microphoneGate.apply(uplink, tickFrames)
         mixInjections(uplink)
         muting.apply(uplink, tickFrames)
+    }
+
+    /// - Returns: whether the uplink is that of a link that speaks at once.
+    @_noLocks
+    private mutating func passPreroll() -> Bool {
+        // What is said while the microphone is muted must not be heard after it.
+        if microphoneGate.isSilent {
+            preroll.end()
+            return false
+        }
+        var source: UInt32?
+        if !takesManual, let master, isHeard(master) { source = master.pointee.id }
+        return preroll.pass(uplink, from: source, isOpen: isListenedTo())
     }
 
     @_noLocks
@@ -306,8 +391,9 @@ extension RealtimeThread {
 
     @_noLocks
     private mutating func sendUplink() {
-        for call in calls.all where call.pointee.isClocked {
-            let code = call.pointee.sendBlock(spoken(to: call), tickFrames, isDoubled: isUplinkDoubled)
+        for call in calls.all where call.pointee.isClocked && call.pointee.isInTick {
+            call.pointee.isInTick = false
+            let code = call.pointee.sendBlock(spoken(to: call), tickFrames, isDoubled: isUplinkDoubled, now: now)
             if code != 0 { close(call, code: code) }
         }
         sendPCM()

@@ -12,6 +12,8 @@ extension RealtimeThread {
             report(.captureRemoved(capture))
             return
         }
+        capture.pointee.adoptBus(busIndex)
+        capture.pointee.prepareBus(comingBus)
         if capture.pointee.runsAlone { runAlone(capture) }
     }
 
@@ -24,6 +26,8 @@ extension RealtimeThread {
         detach(capture)
         let queued = terminal.pointee.capture.available
         _ = terminal.pointee.capture.discard(queued)
+        capture.pointee.adoptBus(busIndex)
+        capture.pointee.prepareBus(comingBus)
         let code = path.pointee.attach(capture, now: now)
         if code < 0 {
             fail(capture, code: -code)
@@ -198,12 +202,12 @@ extension RealtimeThread {
     private func canHearMicrophone() -> Bool {
         if microphoneGate.isSilent && !showsMutedMicrophone { return false }
         if microphoneGain.isSilent || muting.isSilent || !isListenedTo() { return false }
-        return hasMicrophone(master) || hasMicrophone(fading)
+        return hasMicrophone(master) || hasMicrophone(fading) || preroll.isWaiting
     }
 
     /// Whether somebody receives the uplink.
     @_noLocks
-    private func isListenedTo() -> Bool {
+    func isListenedTo() -> Bool {
         hasSpeakingCall() || hasPCMListener()
     }
 

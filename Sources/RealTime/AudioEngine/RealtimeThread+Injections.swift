@@ -7,6 +7,8 @@ import RealTimeStorage
 extension RealtimeThread {
     @_noLocks
     mutating func attachInjection(_ injection: InjectionPointer) {
+        injection.pointee.adoptBus(busIndex)
+        injection.pointee.prepareBus(comingBus)
         // Not reached: the control side limits the number.
         if !injections.insert(injection, as: injection.pointee.id) { report(.injectionEnded(injection)) }
     }

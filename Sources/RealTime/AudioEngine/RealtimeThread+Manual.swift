@@ -13,6 +13,8 @@ extension RealtimeThread {
     @_noLocks
     mutating func attachManual(_ port: ManualPointer) {
         if manual == nil {
+            port.pointee.adoptBus(busIndex)
+            port.pointee.prepareBus(comingBus)
             manual = port
             // Nothing takes over what a dead device has not played.
             isBereft = false

@@ -16,6 +16,8 @@ extension RealtimeThread {
             report(.pcmRemoved(port))
             return
         }
+        port.pointee.adoptBus(busIndex)
+        port.pointee.prepareBus(comingBus)
         startPCMClock()
     }
 

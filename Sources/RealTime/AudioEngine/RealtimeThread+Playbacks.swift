@@ -10,6 +10,8 @@ extension RealtimeThread {
 
     @_noLocks
     mutating func addPlayback(_ playback: PlaybackPointer) {
+        playback.pointee.adoptBus(busIndex)
+        playback.pointee.prepareBus(comingBus)
         // Not reached: the control side limits the number.
         if !playbacks.insert(playback, as: playback.pointee.id) { report(.playbackEnded(playback)) }
     }
@@ -27,11 +29,13 @@ extension RealtimeThread {
     /// Runs the terminal's ticks on the timer of a path.
     @_noLocks
     mutating func serviceAlone(_ terminal: TerminalPointer, _ path: PathPointer) {
-        var left = 8
         if followsCalls(terminal) { return }
         if let stream = terminal.pointee.stream { stream.pointee.forgetCalls() }
-        while left > 0 && terminal.pointee.isRunning && path.pointee.timerFired(now: now, fallbackAfter) {
-            left -= 1
+        var due = 0
+        while due < 8 && terminal.pointee.isRunning && path.pointee.timerFired(now: now, fallbackAfter) { due += 1 }
+        if due == 0 || passProgram(to: terminal, ticks: due) { return }
+        while due > 0 && terminal.pointee.isRunning {
+            due -= 1
             clear(alone, tickFrames)
             tickAlone(terminal)
         }
@@ -135,14 +139,14 @@ extension RealtimeThread {
         at target: Int64, into output: UnsafeMutablePointer<Int16>, _ stream: StreamPointer?
     ) {
         let best = highestRank(at: target)
-        let isBesideCalls = target != PlaybackPort.routed && master != nil && hasClockedCall()
+        let isBesideCalls = target != PlaybackPort.routed && isHearingCalls()
         for playback in playbacks.all where playback.pointee.target == target {
             playback.pointee.setBesideCalls(isBesideCalls)
             let isSilenced = playback.pointee.rank < best
             let lane = lane(of: playback, stream)
             if let stream, lane >= 0 {
-                if playback.pointee.takePairs(stream.pointee.scratch, isSilenced: isSilenced) {
-                    stream.pointee.addScratch(to: lane)
+                if playback.pointee.takePairs(stream.pointee.room(in: lane), isSilenced: isSilenced) {
+                    stream.pointee.add(to: lane)
                 }
             } else if playback.pointee.takeBlock(scratch, tickFrames, isSilenced: isSilenced) {
                 Mixer.add(scratch, tickFrames, to: output)
@@ -150,6 +154,10 @@ extension RealtimeThread {
             }
         }
     }
+
+    /// Whether somebody hears calls on the routed terminal.
+    @_noLocks
+    func isHearingCalls() -> Bool { master != nil && hasClockedCall() }
 
     /// Lane of the stream for a program's playback; -1 to use the bus.
     @_noLocks

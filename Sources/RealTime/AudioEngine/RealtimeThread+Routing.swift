@@ -17,12 +17,14 @@ extension RealtimeThread {
         case .setCallGates(let id, let hears, let speaks): setGates(of: id, hears: hears, speaks: speaks)
         case .detachCall(let id): if let call = calls.find(id) { release(call) }
         case .setPrimeBlocks(let blocks): primeBlocks = blocks
+        case .setQueueAdapts(let adapts): adaptsQueue = adapts
         case .addPCM(let port): addPCM(port)
         case .removePCM(let id): removePCM(id)
         case .setPCMCall(let id): setPCMCall(id)
         case .addTerminal(let terminal): add(terminal)
         case .removeTerminal(let id): if let terminal = terminals.find(id) { remove(terminal) }
         case .route(let id): route(to: id)
+        case .setStandIn(let prepared): standIn = prepared
         case .setSpeakerGain(let id, let gain):
             if let terminal = terminals.find(id) {
                 terminal.pointee.speaker.set(gain)
@@ -85,6 +87,8 @@ extension RealtimeThread {
             report(.terminalRemoved(terminal))
             return
         }
+        terminal.pointee.adoptBus(busIndex)
+        terminal.pointee.prepareBus(comingBus)
         if terminal.pointee.isAlone { startAlone(terminal) }
     }
 
@@ -111,8 +115,7 @@ extension RealtimeThread {
     }
 
     @_noLocks
-    private mutating func route(to id: UInt32?) {
-        continuesLead = false
+    mutating func route(to id: UInt32?) {
         var wanted: TerminalPointer?
         if let id {
             guard let found = terminals.find(id) else { return }
@@ -129,6 +132,8 @@ extension RealtimeThread {
             report(.routed(id, gapMicroseconds: 0))
             return
         }
+        continuesLead = false
+        leadFade.cancel()
         guard let wanted else {
             cut(to: nil)
             return
@@ -157,10 +162,11 @@ extension RealtimeThread {
     }
 
     /// Limit of a terminal's captured frames: a quarter of a second for the clock, one tick for others, which are ready to
-    /// be switched to.
+    /// be switched to; more for a link that speaks at once.
     @_noLocks
     func keptFrames(_ terminal: TerminalPointer) -> Int {
-        same(terminal, master) || same(terminal, fading) || terminal.pointee.isAlone ? busRate / 4 : tickFrames
+        if same(terminal, master) || same(terminal, fading) || terminal.pointee.isAlone { return busRate / 4 }
+        return terminal.pointee.speaksAtOnce ? preroll.keptFrames : tickFrames
     }
 
     /// Switches to the pending terminal once it delivers; until then the old one carries on.
@@ -180,12 +186,16 @@ extension RealtimeThread {
                 return
             }
         }
+        // The rest of the tick comes with the old link's next packet.
+        if isAhead && isHeard(master) { return }
         cut(to: terminal)
     }
 
     /// Sends the next block of the far end to `terminal`, and for 20 ms also to the old one, faded.
     @_noLocks
     mutating func cut(to terminal: TerminalPointer?) {
+        // Each block out brings one in. What the microphone has not captured yet is missing in this one.
+        if isAhead { tick() }
         let old = master
         if fading != nil { endFade() }
         let gap = isHeard(old) ? 0 : max64(0, now &- heardUntil)
@@ -221,38 +231,61 @@ extension RealtimeThread {
     func lastSign(of terminal: TerminalPointer?) -> Int64? {
         guard isHeard(terminal), let terminal else { return nil }
         guard let link = terminal.pointee.link else { return now }
-        return link.pointee.lastPacket
+        return link.pointee.watch.lastSign
     }
 
     /// Writes up to `count` unheard frames of the far end to `lead`, at the rate of the bus, for a device whose queue is to
-    /// begin with them.
+    /// begin with them. If these are fewer, up to half as many of those before them come again: the headset that died had them
+    /// in its own queue, and the device would begin with silence otherwise.
     @_noLocks
     private mutating func takeLead(_ count: Int, for terminal: TerminalPointer) -> Int {
-        let frames = history.resume(lead, count)
-        var fade = crossFade
-        fade.start()
-        fade.fadeIn(lead, frames)
+        let frames = history.resume(lead, count, repeating: count / 2)
+        // From silence, so that a short fade is enough; it goes on in the first block.
+        leadFade.setLength(busRate / 200)
+        leadFade.start()
+        leadFade.fadeIn(lead, frames)
+        leadFade.advance(frames)
         terminal.pointee.speaker.apply(lead, frames)
         continuesLead = frames > 0
         return frames
     }
 
-    /// Sets the phase of a new clock, so that its next tick comes 10 ms after the last. Fills its queue until then, however
-    /// its ticks and packets alternate: with silence, followed by unheard audio if it `continues` for a dead terminal.
+    /// Sets the phase of a new clock, so that its next tick comes 10 ms after the last, or with the next packet after that.
+    /// Fills its queue until then, however its ticks and packets alternate, with silence. If it `continues` for a dead
+    /// terminal, unheard audio follows.
     @_noLocks
     private mutating func prefill(_ terminal: TerminalPointer, continues: Bool) {
-        let surplus = terminal.pointee.capture.available - framesSinceTick()
+        let resting = terminal.pointee.link?.pointee.restingFrames(tick: tickFrames, busRate: busRate)
+        let surplus = terminal.pointee.capture.available - keptPhase(terminal, resting)
         // By pairs, so that doubled audio goes on from an even frame.
-        if surplus > 1 { _ = terminal.pointee.capture.discard(surplus & ~1) }
+        if terminal.pointee.speaksAtOnce {
+            // The rest is due now; later cuts to this link are ordinary ones.
+            terminal.pointee.speaksAtOnce = false
+            let frames = surplus > 1 ? terminal.pointee.capture.read(lead, surplus & ~1) : 0
+            preroll.begin(terminal.pointee.id, lead, frames)
+        } else if surplus > 1 {
+            _ = terminal.pointee.capture.discard(surplus & ~1)
+        }
         if let path = terminal.pointee.path { path.pointee.followClock(lastTick: lastTick, now: now) }
-        guard let link = terminal.pointee.link else { return }
-        let phase = terminal.pointee.capture.available * link.pointee.rate / busRate
-        let wanted = link.pointee.rate / 100 + link.pointee.slackFrames() - phase
+        guard let link = terminal.pointee.link, let resting else { return }
+        let queued = resting.frames - terminal.pointee.capture.available
+        let wanted = (queued > 0 ? queued * link.pointee.rate / busRate : 0) + LinkPort.spareFrames
         let missing = wanted - terminal.pointee.playback.available
-        if missing <= 0 { return }
-        let frames = continues ? takeLead(missing * busRate / link.pointee.rate, for: terminal) : 0
-        _ = terminal.pointee.playback.write(silence: missing - frames * link.pointee.rate / busRate)
-        if frames > 0 { link.pointee.convert(lead, frames, into: terminal.pointee.playback) }
+        if missing > 0 { _ = terminal.pointee.playback.write(silence: missing) }
+        // The queue is shorter than the fade: the blocks begin with what went unheard.
+        if continues { _ = takeLead(0, for: terminal) }
+    }
+
+    /// Captured frames that a new clock may keep: at most those since the last tick. Of a link, a multiple of the grain that
+    /// leaves something to play until the next tick; what is beyond that delays the microphone and moves no tick.
+    @_noLocks
+    private func keptPhase(_ terminal: TerminalPointer, _ resting: (frames: Int, grain: Int)?) -> Int {
+        let elapsed = framesSinceTick()
+        guard let resting else { return elapsed }
+        let available = terminal.pointee.capture.available
+        var kept = elapsed < available ? elapsed : available
+        if kept > resting.frames { kept = resting.frames }
+        return kept - kept % resting.grain
     }
 
     /// Ends the fade of the old terminal.

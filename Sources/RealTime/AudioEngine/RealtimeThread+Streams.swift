@@ -5,7 +5,15 @@ import RealTimeStorage
 
 // Streams to headsets over A2DP: their sockets, and streams that listen to the calls.
 extension RealtimeThread {
-    /// Adds the poll entry of a stream's socket at `index`: always for its end, for room only while a packet waits.
+    /// Whether a stream's socket has to be watched. While it plays alone, each of its packets finds out whether the socket has
+    /// ended, and watching costs as much as a small system call.
+    @_noLocks
+    func mustPoll(_ stream: StreamPointer, of terminal: TerminalPointer) -> Bool {
+        if terminal.pointee.isFailed { return false }
+        return stream.pointee.isBlocked || !terminal.pointee.isAlone || !terminal.pointee.isRunning
+    }
+
+    /// Adds the poll entry of a stream's socket at `index`: for its end, and for room while a packet waits.
     @_noLocks
     func preparePoll(of stream: StreamPointer, at index: Int) {
         let events = stream.pointee.isBlocked ? Int16(POLLOUT) : 0
@@ -44,6 +52,63 @@ extension RealtimeThread {
         guard let terminal, let stream = terminal.pointee.stream else { return }
         stream.pointee.delayMilliseconds = milliseconds
         if same(terminal, master) { followDelay(of: terminal) }
+    }
+
+    // MARK: Ticks of a stream that plays alone
+
+    /// Most ticks that a stream makes in one turn of the thread.
+    private static var mostTicksAtOnce: Int { @_noLocks get { 3 } }
+
+    /// Time by which the next tick of a stream that plays alone may be late: the thread wakes when the next packet is full, and
+    /// makes the ticks until then in one turn. 0 unless it plays nothing but programs with long queues.
+    @_noLocks
+    func tickDelay(of terminal: TerminalPointer) -> Int64 {
+        guard let stream = terminal.pointee.stream, let path = terminal.pointee.path else { return 0 }
+        if !terminal.pointee.isAlone || terminal.pointee.isRemoving || path.pointee.capture != nil { return 0 }
+        if stream.pointee.hearsCalls { return 0 }
+        var ticks = stream.pointee.ticksToPacket
+        if ticks > Self.mostTicksAtOnce { ticks = Self.mostTicksAtOnce }
+        for playback in playbacks.all where playback.pointee.target == Int64(terminal.pointee.id) {
+            if playback.pointee.ticksAtOnce < ticks { ticks = playback.pointee.ticksAtOnce }
+        }
+        return Int64(ticks - 1) &* Self.tickNanoseconds
+    }
+
+    /// Makes ticks of a stream that plays nothing but one program, whose samples go into packets as they are: in one step,
+    /// and sample by sample what `tickAlone` would send. False, and nothing is done, where anything is mixed or changed.
+    @_noLocks
+    mutating func passProgram(to terminal: TerminalPointer, ticks: Int) -> Bool {
+        guard let playback = unchangedPlayback(at: terminal), let program = playback.pointee.stream,
+            let stream = terminal.pointee.stream
+        else { return false }
+        let code = stream.pointee.pass(
+            program, of: playback, blocks: ticks, now: now, terminal.pointee.counters)
+        if code != 0 { fail(terminal, code: streamEnd(code)) }
+        return true
+    }
+
+    /// The only playback of a stream that plays alone, if it is a program that is heard without any change; otherwise nil.
+    @_noLocks
+    func unchangedPlayback(at terminal: TerminalPointer) -> PlaybackPointer? {
+        guard let stream = terminal.pointee.stream, !terminal.pointee.isRemoving else { return nil }
+        // A volume of the bus that changes goes on with each tick, although the bus is silent.
+        if !terminal.pointee.speaker.isSettled || !stream.pointee.passesUnchanged { return nil }
+        var only: PlaybackPointer?
+        for playback in playbacks.all where playback.pointee.target == Int64(terminal.pointee.id) {
+            if only != nil { return nil }
+            only = playback
+        }
+        guard let only else { return nil }
+        only.pointee.setBesideCalls(isHearingCalls())
+        return only.pointee.playsUnchanged(rate: stream.pointee.rate) ? only : nil
+    }
+
+    /// Makes the ticks of streams that are due. A command applies from the next tick on, as if none had waited.
+    @_noLocks
+    mutating func catchUpStreams() {
+        for terminal in terminals.all where terminal.pointee.isAlone && !terminal.pointee.isFailed {
+            if terminal.pointee.stream != nil, let path = terminal.pointee.path { serviceAlone(terminal, path) }
+        }
     }
 
     // MARK: Listening

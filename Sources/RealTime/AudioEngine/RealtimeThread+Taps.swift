@@ -7,6 +7,7 @@ import RealTimeStorage
 extension RealtimeThread {
     @_noLocks
     mutating func attachTap(_ tap: TapPointer) {
+        tap.pointee.adoptBus(busIndex)
         // Not reached: the control side limits the number.
         if !taps.insert(tap, as: tap.pointee.id) { report(.tapEnded(tap)) }
     }

@@ -15,9 +15,12 @@ extension RealtimeThread {
             if same(terminal, master)
                 || terminal.pointee.isAlone && terminal.pointee.isRunning && !followsCalls(terminal)
             {
-                result = path.pointee.clockDeadline(fallbackAfter)
+                result = path.pointee.clockDeadline(fallbackAfter) &+ tickDelay(of: terminal)
             }
-            if same(terminal, pending) { result = min64(result, pendingSince &+ Self.readyLimit) }
+            // While `cutIfReady` waits for the rest of a tick, the old link's packet or its timer wakes the thread.
+            if same(terminal, pending) && !(isAhead && isHeard(master)) {
+                result = min64(result, pendingSince &+ Self.readyLimit)
+            }
             if terminal.pointee.isDraining { result = min64(result, now &+ 5_000_000) }
         }
         if terminal.pointee.endDeadline != Int64.max && !same(terminal, fading) {
@@ -60,7 +63,11 @@ extension RealtimeThread {
         var left = 64
         while left > 0 && !terminal.pointee.isFailed {
             left -= 1
-            if completesTick(terminal, link) && mustWaitForProviders(terminal) { return }
+            if takesBlock(terminal, link) {
+                // Another packet may not have come yet: it wakes the thread, and answers are read then.
+                if left < 63 && lacksAnswers(terminal) { return }
+                if mustWaitForProviders(terminal) { return }
+            }
             var status: Int32 = 0
             let count = btcall_receive_packet(
                 link.pointee.descriptor, link.pointee.bytes, LinkPort.maximumPacketBytes, &status)
@@ -79,10 +86,18 @@ extension RealtimeThread {
         }
     }
 
-    /// Whether the next packet makes a tick.
+    /// Whether the next packet takes a block from each call.
     @_noLocks
-    private func completesTick(_ terminal: TerminalPointer, _ link: LinkPointer) -> Bool {
-        terminal.pointee.capture.available + link.pointee.packetFrames() * busRate / link.pointee.rate >= tickFrames
+    private func takesBlock(_ terminal: TerminalPointer, _ link: LinkPointer) -> Bool {
+        let coming = link.pointee.packetFrames() * busRate / link.pointee.rate
+        if terminal.pointee.capture.available + coming >= tickFrames { return !isAhead }
+        return isShort(terminal, link)
+    }
+
+    /// Whether the next packet needs the downlink half of a tick that is still being captured.
+    @_noLocks
+    private func isShort(_ terminal: TerminalPointer, _ link: LinkPointer) -> Bool {
+        !isAhead && terminal.pointee.playback.available < link.pointee.neededFrames()
     }
 
     @_noLocks
@@ -90,7 +105,7 @@ extension RealtimeThread {
         _ terminal: TerminalPointer, _ link: LinkPointer, _ count: Int, _ status: Int32
     ) {
         let id = terminal.pointee.id
-        let arrival = link.pointee.arrived(count, now: now)
+        let arrival = link.pointee.arrived(count, status: status, now: now, grace: grace)
         if arrival.silence > 0 {
             report(.linkResumed(terminal: id, afterMilliseconds: Int(arrival.silence / 1_000_000)))
         }
@@ -103,14 +118,21 @@ extension RealtimeThread {
         link.pointee.publish(terminal.pointee.counters)
     }
 
-    /// Handles the time of one packet: captured audio goes up, the completed ticks run, one packet is written.
+    /// Handles the time of one packet: captured audio goes up, the completed ticks run, one packet is written. Its audio may
+    /// need the downlink half of the next tick.
     @_noLocks
     private mutating func exchange(
         _ terminal: TerminalPointer, _ link: LinkPointer, _ frames: Int
     ) {
         if link.pointee.isStarting() { clear(link.pointee.pcm, frames) }
         terminal.pointee.captured(link.pointee.pcm, frames, keep: keptFrames(terminal))
-        if same(terminal, master) { runTicks(terminal) }
+        if same(terminal, master) {
+            if terminal.pointee.capture.available >= tickFrames {
+                runTicks(terminal)
+            } else if isShort(terminal, link) {
+                runAhead()
+            }
+        }
         if terminal.pointee.isAlone { runTicksAlone(terminal) }
         let missing = link.pointee.send(terminal.pointee.playback)
         if missing < 0 {
@@ -136,8 +158,7 @@ extension RealtimeThread {
         }
         if link.pointee.becameSilent(now: now, grace: grace) {
             terminal.pointee.counters.pointee.silences.add(1)
-            let silence = (now &- link.pointee.lastPacket) / 1_000_000
-            report(.linkSilent(terminal: terminal.pointee.id, afterMilliseconds: Int(silence)))
+            fellSilent(terminal, for: now &- link.pointee.watch.lastSign)
         }
     }
 
@@ -210,6 +231,8 @@ extension RealtimeThread {
         if same(terminal, pending) { pending = nil }
         if same(terminal, fading) { endFade() }
         if same(terminal, master) {
+            // Each block out brings one in.
+            if isAhead { tick() }
             master = nil
             isBereft = manual == nil
             // Release the terminal before it: no tick will end its fade.

@@ -134,7 +134,7 @@ extension RealtimeThread {
     }
 
     @_noLocks
-    private func changesAnything(_ port: VoicePointer?) -> Bool {
+    func changesAnything(_ port: VoicePointer?) -> Bool {
         guard let port else { return false }
         return !port.pointee.isListener
     }
@@ -155,6 +155,7 @@ extension RealtimeThread {
         voice.next = nil
         voice.settlingFrames = 1
         guard let port = voice.port else { return }
+        port.pointee.processor.setBus(busIndex)
         if !port.pointee.isListener { voice.settlingFrames = port.pointee.processor.delayFrames &+ 1 }
         if let master { port.pointee.processor.setFarDelay(milliseconds: echoMilliseconds(of: master)) }
         port.pointee.processor.setBypassed(voice.isBypassed)

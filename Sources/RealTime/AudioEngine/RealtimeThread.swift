@@ -47,11 +47,21 @@ struct RealtimeThread: ~Copyable {
     let commandDescriptor: Int32
     let eventDescriptor: Int32
     var primeBlocks: Int
+    /// The queues of calls that start follow their providers' lateness.
+    var adaptsQueue: Bool
     let downlinkLimitBlocks: Int
     let fallbackAfter: Int64
-    let busRate: Int
+    /// Rates of the bus, and the index of the present one.
+    let bus: BusRates
+    var busIndex = 0
+    var busRate: Int
     /// Frames of the bus in a tick.
-    let tickFrames: Int
+    var tickFrames: Int
+    /// Index of the coming rate, which every converter prepares for; -1 for none. Ticks since then.
+    var comingBus = -1
+    var comingTicks = 0
+    /// The rate has changed at the beginning of this tick.
+    var hasChangedBus = false
 
     var terminals = Slots<Terminal>(capacity: Self.maximumTerminals)
     var calls = Slots<CallPort>(capacity: Self.maximumCalls)
@@ -78,10 +88,15 @@ struct RealtimeThread: ~Copyable {
     var pending: TerminalPointer?
     var pendingSince: Int64 = 0
     var crossFade: CrossFade
+    /// The downlink half of the coming tick has been made, because a link's queue was shorter than a packet.
+    var isAhead = false
     /// The calls' device has died without a successor yet: the far end's audio is kept for the next one.
     var isBereft = false
-    /// The new device's playback began with its initial queue: its blocks are not faded in.
+    /// The terminal to switch to at once if a link falls silent.
+    var standIn: StandIn?
+    /// The new device's playback began with its initial queue: its blocks are not faded in, but for the rest of this fade.
     var continuesLead = false
+    var leadFade: CrossFade
     /// Gate of the microphone, before anything is added to it.
     var microphoneGate: Gain
     /// The microphone is reported as live although its gate is closed.
@@ -97,8 +112,14 @@ struct RealtimeThread: ~Copyable {
     var loudTicks = 0
     /// Noise towards the far end, as loud as the room.
     var noise: ComfortNoise
+    /// Delays the audio of a link that is a talk key, from its first packet on.
+    var preroll: Preroll
     /// Noise towards the user, where a provider delivers nothing.
     var lineNoise: ComfortNoise
+    /// What the user hears at first where a block is missing: the call that misses it, and the blocks made so far. One
+    /// concealment for each rate of the bus.
+    var gap = Gap()
+    let concealments: UnsafeMutablePointer<PacketLossConcealment>
     /// Latest audio of the far end, for the device that follows a dead one.
     var history: DownlinkHistory
     /// Processing of the microphone before its volume.
@@ -110,8 +131,12 @@ struct RealtimeThread: ~Copyable {
     var heardUntil: Int64
     /// Silence of links is not judged before this time: the thread itself was late.
     var grace: Int64 = 0
-    /// Since when the clock has been waiting for providers; 0: it is not waiting.
+    /// Since when the clock has been waiting for providers, and until when at most; 0: it is not waiting.
     var heldSince: Int64 = 0
+    var holdEnd: Int64 = 0
+    /// Before the next tick the clock has looked whether it has to wait for providers, and has waited.
+    var couldWait = false
+    var hasWaited = false
     /// The wait for providers has ended without an answer.
     var isHoldSpent = false
     var missedDeadlines = 0
@@ -156,26 +181,31 @@ struct RealtimeThread: ~Copyable {
         self.commandDescriptor = commandDescriptor
         self.eventDescriptor = eventDescriptor
         primeBlocks = min(max(configuration.primeBlocks, 0), CallPort.ringBlocks / 2)
+        adaptsQueue = configuration.adaptsQueue
         downlinkLimitBlocks = min(max(configuration.downlinkLimitBlocks, 1), CallPort.ringBlocks / 2)
         fallbackAfter = configuration.fallbackAfter.wholeNanoseconds
-        busRate = configuration.busRate
+        bus = configuration.bus
+        busRate = bus.lowest
         tickFrames = busRate / 100
+        counters.pointee.busRate.set(busRate)
+        let most = bus.highest / 100
         polls = .allocate(capacity: Self.maximumPolls)
         polls.initialize(repeating: pollfd(), count: Self.maximumPolls)
-        downlink = .allocate(capacity: tickFrames)
-        downlink.initialize(repeating: 0, count: tickFrames)
-        uplink = .allocate(capacity: tickFrames)
-        uplink.initialize(repeating: 0, count: tickFrames)
-        scratch = .allocate(capacity: tickFrames)
-        scratch.initialize(repeating: 0, count: tickFrames)
-        injected = .allocate(capacity: tickFrames)
-        injected.initialize(repeating: 0, count: tickFrames)
-        alone = .allocate(capacity: tickFrames)
-        alone.initialize(repeating: 0, count: tickFrames)
-        heard = .allocate(capacity: tickFrames)
-        heard.initialize(repeating: 0, count: tickFrames)
+        downlink = .allocate(capacity: most)
+        downlink.initialize(repeating: 0, count: most)
+        uplink = .allocate(capacity: most)
+        uplink.initialize(repeating: 0, count: most)
+        scratch = .allocate(capacity: most)
+        scratch.initialize(repeating: 0, count: most)
+        injected = .allocate(capacity: most)
+        injected.initialize(repeating: 0, count: most)
+        alone = .allocate(capacity: most)
+        alone.initialize(repeating: 0, count: most)
+        heard = .allocate(capacity: most)
+        heard.initialize(repeating: 0, count: most)
         farEndGain = Gain(rate: busRate)
         crossFade = CrossFade(rate: busRate, milliseconds: 20)
+        leadFade = CrossFade(rate: busRate, milliseconds: 5)
         // Twice as fast as other changes: done within one tick.
         muting = Gain(rate: busRate / 2)
         microphoneGate = Gain(rate: busRate / 2)
@@ -184,11 +214,16 @@ struct RealtimeThread: ~Copyable {
         pcmSpeaking = Gain(rate: busRate)
         applicationGain = Gain(rate: busRate)
         noise = ComfortNoise(rate: busRate)
+        preroll = Preroll(bus: bus)
         lineNoise = ComfortNoise(rate: busRate)
-        history = DownlinkHistory(rate: busRate)
+        concealments = .allocate(capacity: bus.count)
+        for index in 0..<bus.count {
+            (concealments + index).initialize(to: PacketLossConcealment(rate: bus.rate(index)))
+        }
+        history = DownlinkHistory(bus: bus)
         voice = VoiceState(rate: busRate)
-        lead = .allocate(capacity: busRate / 2)
-        lead.initialize(repeating: 0, count: busRate / 2)
+        lead = .allocate(capacity: bus.highest / 2)
+        lead.initialize(repeating: 0, count: bus.highest / 2)
         now = btcall_monotonic_nanoseconds()
         lastTick = now
         heardUntil = now
@@ -203,11 +238,14 @@ struct RealtimeThread: ~Copyable {
         alone.deallocate()
         heard.deallocate()
         lead.deallocate()
+        concealments.deinitialize(count: bus.count).deallocate()
     }
 
     /// The body of the thread; returns after a `stop` command.
     @_noLocks
     mutating func run() {
+        // The time until the thread was started was not spent working.
+        now = btcall_monotonic_nanoseconds()
         while !isStopping { step() }
         stopPaths()
     }
@@ -217,21 +255,24 @@ struct RealtimeThread: ~Copyable {
     mutating func step() {
         let deadline = nextDeadline()
         preparePolls()
+        // One reading of the clock ends the work since the last wake-up, and says how long to sleep.
+        let rested = btcall_monotonic_nanoseconds()
+        counters.pointee.busyNanoseconds.add(Int(rested &- now))
         var timeout: Int64 = -1
         if deadline != Int64.max {
-            timeout = deadline &- btcall_monotonic_nanoseconds()
+            timeout = deadline &- rested
             if timeout < 0 { timeout = 0 }
         }
         let ready = btcall_poll(polls, UInt32(pollCount), timeout)
-        let woken = btcall_monotonic_nanoseconds()
-        now = woken
+        now = btcall_monotonic_nanoseconds()
         noteLateness(deadline)
+        if ready > 0 && polls[0].revents != 0 {
+            btcall_eventfd_clear(commandDescriptor)
+            catchUpStreams()
+            handleCommands()
+        }
+        servicePolledCalls()
         if ready > 0 {
-            if polls[0].revents != 0 {
-                btcall_eventfd_clear(commandDescriptor)
-                handleCommands()
-            }
-            servicePolledCalls()
             serviceTerminals()
             serviceInjections()
             serviceCaptures()
@@ -256,14 +297,13 @@ struct RealtimeThread: ~Copyable {
             btcall_eventfd_signal(eventDescriptor)
         }
         counters.pointee.wakeUps.add(1)
-        counters.pointee.busyNanoseconds.add(Int(btcall_monotonic_nanoseconds() &- woken))
     }
 
     @_noLocks
     private func nextDeadline() -> Int64 {
         var result = Int64.max
         if isTimerClock() { result = lastTick &+ Self.tickNanoseconds }
-        if heldSince != 0 { result = min64(result, heldSince &+ Self.holdLimit) }
+        if heldSince != 0 { result = min64(result, holdEnd) }
         result = min64(result, captureDeadline())
         if isMicrophoneUntold { result = min64(result, now &+ Self.tickNanoseconds) }
         for terminal in terminals.all where !isWaitingForProviders(terminal) {
@@ -308,7 +348,7 @@ struct RealtimeThread: ~Copyable {
             }
             count += terminal.pointee.pollCount
             terminal.pointee.streamPoll = -1
-            if let stream = terminal.pointee.stream, !terminal.pointee.isFailed {
+            if let stream = terminal.pointee.stream, mustPoll(stream, of: terminal) {
                 preparePoll(of: stream, at: count)
                 terminal.pointee.streamPoll = count
                 count += 1
@@ -316,8 +356,8 @@ struct RealtimeThread: ~Copyable {
         }
         for call in calls.all {
             call.pointee.pollIndex = count
-            let events = call.pointee.isResting ? 0 : Int16(POLLIN)
-            polls[count] = pollfd(fd: call.pointee.descriptor, events: events, revents: 0)
+            let isRead = !call.pointee.isResting && (call.pointee.isTimed || heldSince != 0)
+            polls[count] = pollfd(fd: call.pointee.descriptor, events: isRead ? Int16(POLLIN) : 0, revents: 0)
             count += 1
         }
         count = preparePollsOfInjections(count)
@@ -357,7 +397,7 @@ struct RealtimeThread: ~Copyable {
 
     /// Reports an event without storage.
     @_noLocks
-    func hasRoomForEvent() -> Bool { events.pointee.free() >= 64 }
+    func hasRoomForEvent(_ count: Int = 1) -> Bool { events.pointee.free() >= 63 &+ count }
 
     /// Queues an event; part of the queue is reserved for events that carry storage.
     @_noLocks

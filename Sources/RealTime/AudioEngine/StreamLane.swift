@@ -1,5 +1,4 @@
 import AudioDSP
-import CBTCall
 
 /// Adds up what programs play on a stream at one sample rate, as stereo pairs, and converts the sum to the codec's rate.
 struct StreamLane: ~Copyable {
@@ -7,9 +6,12 @@ struct StreamLane: ~Copyable {
     let rate: Int
     /// Frames in 10 ms.
     let blockFrames: Int
-    private let sum: UnsafeMutablePointer<Int16>
+    /// What the programs have added. The first one writes its 10 ms here.
+    let sum: UnsafeMutablePointer<Int16>
     private var converter: StereoResampler
-    private var hasBlock = false
+    /// The rate is the codec's.
+    private let isDirect: Bool
+    private(set) var hasBlock = false
     /// The resampler's tail still has to follow the last block.
     private var hasRest = false
 
@@ -19,18 +21,18 @@ struct StreamLane: ~Copyable {
         sum = .allocate(capacity: 2 * blockFrames)
         sum.initialize(repeating: 0, count: 2 * blockFrames)
         converter = StereoResampler(from: rate, to: codecRate)
+        isDirect = rate == codecRate
     }
 
     deinit { sum.deallocate() }
 
-    /// Adds 10 ms of one program.
+    /// Has nothing to play and nothing to follow it with.
+    var isIdle: Bool { @_noLocks get { !hasBlock && (!hasRest || isDirect) } }
+
+    /// Adds 10 ms of one program: `pairs`, or with the first one what `sum` holds already.
     @_noLocks
     mutating func add(_ pairs: UnsafePointer<Int16>) {
-        if hasBlock {
-            Mixer.add(pairs, 2 * blockFrames, to: sum)
-        } else {
-            btcall_move(sum, pairs, 4 * blockFrames)
-        }
+        if hasBlock { Mixer.add(pairs, 2 * blockFrames, to: sum) }
         hasBlock = true
     }
 
@@ -42,18 +44,20 @@ struct StreamLane: ~Copyable {
         converter.reset()
     }
 
-    /// Produces 10 ms of the added audio, `frames` at the codec's rate; false when it is silent.
+    /// Produces 10 ms of the added audio, `frames` at the codec's rate. Returns where they are: in `pairs` if they had to be
+    /// converted, otherwise where they were added, until the next call. Nil when they are silent.
     @_noLocks
-    mutating func takeBlock(_ pairs: UnsafeMutablePointer<Int16>, _ frames: Int) -> Bool {
+    mutating func takeBlock(_ pairs: UnsafeMutablePointer<Int16>, _ frames: Int) -> UnsafeMutablePointer<Int16>? {
         if !hasBlock {
-            if !hasRest { return false }
+            if !hasRest { return nil }
             Mixer.clear(sum, 2 * blockFrames)
         }
         hasRest = hasBlock
         hasBlock = false
+        if isDirect { return sum }
         let made = converter.process(sum, blockFrames, pairs, frames)
         if made < frames { Mixer.clear(pairs + 2 * made, 2 * (frames - made)) }
         if !hasRest { converter.reset() }
-        return true
+        return pairs
     }
 }

@@ -29,7 +29,7 @@ struct StreamPort: ~Copyable {
     /// Volume of audio that bypasses the bus.
     private var speaker: Gain
 
-    private let busRate: Int
+    private let bus: BusRates
     /// Frames in 10 ms at the codec's rate.
     private let blockFrames: Int
     private let channels: Int
@@ -38,7 +38,7 @@ struct StreamPort: ~Copyable {
     private var encoder: SBCEncoder
     private var packetizer: MediaPacketizer
     private var bitpools: BitpoolController
-    private var fromBus: Resampler
+    private var fromBus: FromBus
     /// The last block of the bus was digital silence.
     private var isBusQuiet = false
     private let lanes: UnsafeMutablePointer<StreamLane>
@@ -61,19 +61,20 @@ struct StreamPort: ~Copyable {
     private let pairs: UnsafeMutablePointer<Int16>
     /// Samples of one codec frame.
     private let piece: UnsafeMutablePointer<Int16>
-    /// 10 ms of a program's pairs at any rate, before they are added to the lane.
-    let scratch: UnsafeMutablePointer<Int16>
+    /// 10 ms of a program's pairs at any rate, before they are added to the lane; 10 ms of a lane before they are added to
+    /// another's.
+    private let scratch: UnsafeMutablePointer<Int16>
     private static let mostBlockFrames = 480
 
     /// - Parameters:
     ///   - bitpool: gives codec frames that fit into packets.
     ///   - rates: rates at which programs may play.
-    init(_ stream: MediaStream, bitpool: Int, busRate: Int, rates: [Int], speakerGain: Float) {
+    init(_ stream: MediaStream, bitpool: Int, bus: BusRates, rates: [Int], speakerGain: Float) {
         let configuration = stream.configuration
         descriptor = stream.descriptor
         rate = configuration.rate
         codecRate = configuration.rate
-        self.busRate = busRate
+        self.bus = bus
         blockFrames = configuration.rate / 100
         channels = configuration.channels
         codecFrameSamples = configuration.codecFrameSamples
@@ -81,7 +82,7 @@ struct StreamPort: ~Copyable {
         encoder = SBCEncoder(configuration, bitpool: bitpool)
         packetizer = MediaPacketizer(capacity: stream.writeMTU)
         bitpools = BitpoolController(highest: bitpool, minimum: configuration.minimumBitpool)
-        fromBus = Resampler(from: busRate, to: configuration.rate)
+        fromBus = FromBus(to: configuration.rate, bus: bus)
         laneCount = rates.count
         lanes = .allocate(capacity: rates.count)
         for (index, each) in rates.enumerated() {
@@ -89,7 +90,7 @@ struct StreamPort: ~Copyable {
         }
         // Leaves room for the next tick and for an incomplete packet.
         queue = SampleRing(capacity: configuration.rate * channels / 2)
-        listening = Gain(rate: busRate)
+        listening = Gain(rate: bus.lowest)
         listening.setMuted(true)
         listening.settle()
         gate = Gain(rate: configuration.rate, gain: 1)
@@ -169,6 +170,22 @@ struct StreamPort: ~Copyable {
     @_noLocks
     mutating func setSpeaker(_ gain: Float) { speaker.set(gain) }
 
+    /// Sets the rate of the bus for a stream that does not play.
+    @_noLocks
+    mutating func adoptBus(_ index: Int) {
+        fromBus.set(index)
+        listening.setRate(bus.rate(index))
+    }
+
+    /// Continues at another rate of the bus.
+    ///
+    /// - Parameter last: the latest block, of `frames` frames at the old rate.
+    @_noLocks
+    mutating func changeBus(to index: Int, after last: UnsafePointer<Int16>, _ frames: Int) {
+        fromBus.change(to: index, after: last, frames)
+        listening.setRate(bus.rate(index))
+    }
+
     // MARK: Listening
 
     @_noLocks
@@ -204,9 +221,13 @@ struct StreamPort: ~Copyable {
         return -1
     }
 
-    /// Adds 10 ms of a program, from `scratch`, to a lane.
+    /// Where to write 10 ms of a program as pairs, before `add`.
     @_noLocks
-    mutating func addScratch(to lane: Int) { lanes[lane].add(scratch) }
+    func room(in lane: Int) -> UnsafeMutablePointer<Int16> { lanes[lane].hasBlock ? scratch : lanes[lane].sum }
+
+    /// Adds 10 ms of a program, from `room`, to a lane.
+    @_noLocks
+    mutating func add(to lane: Int) { lanes[lane].add(scratch) }
 
     /// Plays 10 ms: a block of the bus and the lanes' audio. Sends the completed packets. Returns 0 or an errno.
     @_noLocks
@@ -214,10 +235,44 @@ struct StreamPort: ~Copyable {
         _ block: UnsafePointer<Int16>, _ frames: Int, now: Int64, _ counters: UnsafeMutablePointer<TerminalCounters>
     ) -> Int32 {
         isFilled = false
-        mixLanes()
-        addBus(block, frames)
-        gate.apply(pairs: pairs, blockFrames, rate: codecRate)
-        enqueue()
+        let mix = mixLanes()
+        addBus(block, frames, to: mix)
+        gate.apply(pairs: mix, blockFrames, rate: codecRate)
+        enqueue(mix)
+        return sendQueue(now: now, counters)
+    }
+
+    /// Whether `play` would send one program's pairs, at the codec's rate, as they are: nothing else plays, no volume
+    /// changes anything, and no packet waits.
+    var passesUnchanged: Bool {
+        @_noLocks get {
+            if channels != 2 || isWaiting || !isBusQuiet || !gate.isOpen || !speaker.isOpen { return false }
+            var index = 0
+            while index < laneCount {
+                if !lanes[index].isIdle { return false }
+                index += 1
+            }
+            return true
+        }
+    }
+
+    /// Plays `blocks` times 10 ms of a program while `passesUnchanged`: its samples go from its ring to the queue, as `play`
+    /// would bring them there one block at a time. Returns 0 or an errno.
+    ///
+    /// - Parameter playback: of that program.
+    @_noLocks
+    mutating func pass(
+        _ program: PCMPointer, of playback: PlaybackPointer, blocks: Int, now: Int64,
+        _ counters: UnsafeMutablePointer<TerminalCounters>
+    ) -> Int32 {
+        isFilled = false
+        playback.pointee.pass(program, blocks: blocks, into: queue)
+        return sendQueue(now: now, counters)
+    }
+
+    /// Sends the packets that are full, drops what is too old, and adapts the bitpool. Returns 0 or an errno.
+    @_noLocks
+    private mutating func sendQueue(now: Int64, _ counters: UnsafeMutablePointer<TerminalCounters>) -> Int32 {
         let code = pump(to: 0, counters)
         if code != 0 { return code }
         dropOldest(counters)
@@ -228,52 +283,55 @@ struct StreamPort: ~Copyable {
         return 0
     }
 
-    /// Adds the block to `pairs`. Silent blocks are skipped once the resampler's tail, less than a block, is out: if all
+    /// Adds the block to `mix`. Silent blocks are skipped once the resampler's tail, less than a block, is out: if all
     /// audio comes by the lanes, that is most of a tick's work.
     @_noLocks
-    private mutating func addBus(_ block: UnsafePointer<Int16>, _ frames: Int) {
+    private mutating func addBus(
+        _ block: UnsafePointer<Int16>, _ frames: Int, to mix: UnsafeMutablePointer<Int16>
+    ) {
         let wasQuiet = isBusQuiet
-        isBusQuiet = isSilent(block, frames)
+        isBusQuiet = Mixer.isSilent(block, frames)
         if wasQuiet && isBusQuiet { return }
         let made = fromBus.process(block, frames, mono, blockFrames).made
         if made < blockFrames { clear(mono + made, blockFrames - made) }
-        var index = 0
-        while index < blockFrames {
-            pairs[2 * index] = sum(pairs[2 * index], mono[index])
-            pairs[2 * index + 1] = sum(pairs[2 * index + 1], mono[index])
-            index += 1
-        }
+        Mixer.add(mono, blockFrames, toPairs: mix)
     }
 
-    /// Fills `pairs` from the lanes.
+    /// Adds up the lanes' audio and applies its volume. Returns where it is: if only a lane of the codec's rate has any, in
+    /// that lane.
     @_noLocks
-    private mutating func mixLanes() {
-        var isAny = false
+    private mutating func mixLanes() -> UnsafeMutablePointer<Int16> {
+        var first: UnsafeMutablePointer<Int16>?
         var index = 0
         while index < laneCount {
-            if lanes[index].takeBlock(scratch, blockFrames) {
-                if isAny {
-                    Mixer.add(scratch, 2 * blockFrames, to: pairs)
-                } else {
-                    Mixer.copy(scratch, 2 * blockFrames, to: pairs)
+            if let mix = first {
+                if let more = lanes[index].takeBlock(scratch, blockFrames) {
+                    Mixer.add(more, 2 * blockFrames, to: mix)
                 }
-                isAny = true
+            } else {
+                first = lanes[index].takeBlock(pairs, blockFrames)
             }
             index += 1
         }
-        if !isAny { clear(pairs, 2 * blockFrames) }
-        speaker.apply(pairs: pairs, blockFrames, rate: codecRate)
+        guard let mix = first else {
+            clear(pairs, 2 * blockFrames)
+            // Its ramp goes on.
+            speaker.apply(pairs: pairs, blockFrames, rate: codecRate)
+            return pairs
+        }
+        speaker.apply(pairs: mix, blockFrames, rate: codecRate)
+        return mix
     }
 
     @_noLocks
-    private mutating func enqueue() {
+    private mutating func enqueue(_ mix: UnsafePointer<Int16>) {
         if channels == 2 {
-            _ = queue.write(pairs, 2 * blockFrames)
+            _ = queue.write(mix, 2 * blockFrames)
             return
         }
         var index = 0
         while index < blockFrames {
-            mono[index] = Int16(truncatingIfNeeded: (Int32(pairs[2 * index]) + Int32(pairs[2 * index + 1])) >> 1)
+            mono[index] = Int16(truncatingIfNeeded: (Int32(mix[2 * index]) + Int32(mix[2 * index + 1])) >> 1)
             index += 1
         }
         _ = queue.write(mono, blockFrames)
@@ -294,6 +352,15 @@ struct StreamPort: ~Copyable {
 
     /// Time until a packet is full.
     var packetMilliseconds: Int { @_noLocks get { packetFrames() * codecFrameSamples * 1000 / codecRate } }
+
+    /// Ticks until a packet is full. 1 while one waits for the socket: each tick drops audio that has become too old.
+    var ticksToPacket: Int {
+        @_noLocks get {
+            if isWaiting { return 1 }
+            let missing = packetFrames() * codecFrameSamples - queue.available / channels
+            return missing > blockFrames ? (missing + blockFrames - 1) / blockFrames : 1
+        }
+    }
 
     // MARK: Packets
 
@@ -376,21 +443,4 @@ struct StreamPort: ~Copyable {
 @_noLocks
 func streamEnd(_ code: Int32) -> Int32 {
     code == EPIPE || code == ECONNRESET || code == ENOTCONN ? 0 : code
-}
-
-@_noLocks
-private func isSilent(_ samples: UnsafePointer<Int16>, _ count: Int) -> Bool {
-    var index = 0
-    while index < count {
-        if samples[index] != 0 { return false }
-        index += 1
-    }
-    return true
-}
-
-@_noLocks
-private func sum(_ left: Int16, _ right: Int16) -> Int16 {
-    let sum = Int32(left) &+ Int32(right)
-    let low = sum < -32_768 ? -32_768 : sum
-    return Int16(truncatingIfNeeded: low > 32_767 ? 32_767 : low)
 }

@@ -29,21 +29,23 @@ struct TapPort: ~Copyable {
     /// The far end's audio of this tick, and the block made of it.
     private let remote: UnsafeMutablePointer<Int16>
     private let mixed: UnsafeMutablePointer<Int16>
+    private let blockCapacity: Int
 
     /// - Parameter counters: owned by the control side, which frees them after this port.
     init(
         id: UInt32, call: UInt32, side: TapSide, descriptor: Int32, rate: Int, layout: SampleLayout, isStream: Bool,
-        busRate: Int, counters: UnsafeMutablePointer<TapCounters>
+        bus: BusRates, counters: UnsafeMutablePointer<TapCounters>
     ) {
         self.id = id
         self.call = call
         self.side = side
         self.counters = counters
-        sink = BlockSender(descriptor: descriptor, rate: rate, layout: layout, isStream: isStream, busRate: busRate)
-        remote = .allocate(capacity: busRate / 100)
-        remote.initialize(repeating: 0, count: busRate / 100)
-        mixed = .allocate(capacity: busRate / 100)
-        mixed.initialize(repeating: 0, count: busRate / 100)
+        sink = BlockSender(descriptor: descriptor, rate: rate, layout: layout, isStream: isStream, bus: bus)
+        blockCapacity = bus.highest / 100
+        remote = .allocate(capacity: blockCapacity)
+        remote.initialize(repeating: 0, count: blockCapacity)
+        mixed = .allocate(capacity: blockCapacity)
+        mixed.initialize(repeating: 0, count: blockCapacity)
     }
 
     deinit {
@@ -52,6 +54,28 @@ struct TapPort: ~Copyable {
     }
 
     var descriptor: Int32 { @_noLocks get { sink.descriptor } }
+
+    /// Sets the rate of the bus before the first block.
+    @_noLocks
+    mutating func adoptBus(_ index: Int) { sink.adoptBus(index) }
+
+    /// Continues at another rate of the bus, between two ticks.
+    ///
+    /// - Parameters:
+    ///   - local: the latest block of the uplink, of `frames` frames at the old rate.
+    ///   - calls: that of all calls, which is the far end's unless several are active.
+    @_noLocks
+    mutating func changeBus(
+        to index: Int, after local: UnsafePointer<Int16>, _ calls: UnsafePointer<Int16>, _ frames: Int
+    ) {
+        clear(remote, blockCapacity)
+        switch side {
+        case .both: sink.changeBus(to: index, after: mixed, right: mixed, frames)
+        case .local: sink.changeBus(to: index, after: local, right: local, frames)
+        case .remote: sink.changeBus(to: index, after: calls, right: calls, frames)
+        case .stereo: sink.changeBus(to: index, after: local, right: calls, frames)
+        }
+    }
 
     /// Keeps the far end's audio of this tick.
     @_noLocks

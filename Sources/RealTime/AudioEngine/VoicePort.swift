@@ -9,13 +9,11 @@ struct VoicePort: ~Copyable {
     let isListener: Bool
     /// Loudspeaker block without a loudspeaker.
     let silence: UnsafeMutablePointer<Int16>
-    private let frames: Int
 
-    /// - Parameter busRate: in Hz.
-    init(_ kind: VoiceProcessingKind, busRate: Int, stages: VoiceStages) throws(VoiceProcessorError) {
+    init(_ kind: VoiceProcessingKind, bus: BusRates, stages: VoiceStages) throws(VoiceProcessorError) {
         isListener = kind == .none
-        processor = try VoiceProcessor(kind, rate: busRate, stages: isListener ? [] : stages)
-        frames = busRate / 100
+        processor = try VoiceProcessor(kind, bus: bus, stages: isListener ? [] : stages)
+        let frames = bus.highest / 100
         silence = .allocate(capacity: frames)
         silence.initialize(repeating: 0, count: frames)
     }
@@ -35,6 +33,8 @@ struct VoiceState {
     var isBypassed = false
     /// Closed while the processor is replaced.
     var gate: Gain
+    /// `gate` is closed because the bus is about to change its rate.
+    var isClosedForBus = false
     /// Frames until the new processor's output contains the microphone's audio.
     var settlingFrames = 0
     /// Everything is muted: speech is reported, from this time on.

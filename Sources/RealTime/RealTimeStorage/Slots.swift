@@ -12,6 +12,9 @@ public struct Slots<Port: ~Copyable>: ~Copyable {
 
     public let capacity: Int
     @usableFromInline var taken = 0
+    /// Number of places up to the last occupied one: most are never used, and the thread goes through all of its ports several
+    /// times in each turn.
+    @usableFromInline var end = 0
     @usableFromInline let places: UnsafeMutablePointer<Place?>
     /// Number of the port in the same place.
     @usableFromInline let numbers: UnsafeMutablePointer<UInt32>
@@ -47,6 +50,7 @@ public struct Slots<Port: ~Copyable>: ~Copyable {
                 places[index] = port
                 numbers[index] = number
                 taken &+= 1
+                if index >= end { end = index &+ 1 }
                 return true
             }
             index &+= 1
@@ -58,10 +62,11 @@ public struct Slots<Port: ~Copyable>: ~Copyable {
     @inlinable @discardableResult
     public mutating func remove(_ port: Place) -> Bool {
         var index = 0
-        while index < capacity {
+        while index < end {
             if same(places[index], port) {
                 places[index] = nil
                 taken &-= 1
+                while end > 0, places[end &- 1] == nil { end &-= 1 }
                 return true
             }
             index &+= 1
@@ -73,7 +78,7 @@ public struct Slots<Port: ~Copyable>: ~Copyable {
     @inlinable
     public func find(_ number: UInt32) -> Place? {
         var index = 0
-        while index < capacity {
+        while index < end {
             if numbers[index] == number, let port = places[index] { return port }
             index &+= 1
         }
@@ -81,9 +86,9 @@ public struct Slots<Port: ~Copyable>: ~Copyable {
     }
 
     /// The ports in the order of their places. The current one may be removed during iteration; the others are still
-    /// visited.
+    /// visited. One that is inserted meanwhile may be left out.
     @inlinable
-    public var all: Ports { Ports(places, end: isEmpty ? 0 : capacity) }
+    public var all: Ports { Ports(places, end: end) }
 
     /// Control side, after the thread has ended: passes on all remaining ports.
     public mutating func removeAll(_ take: (Place) -> Void) {

@@ -210,6 +210,30 @@ import Testing
         #expect(history.backlogFrames == 0)
     }
 
+    @Test func `a device whose queue is longer than what went unheard begins a little earlier, not with silence`() {
+        var history = DownlinkHistory(rate: rate)
+        var block = [Int16](repeating: 0, count: tick)
+        var lead = [Int16](repeating: 0, count: 800)
+        for number in 0..<52 {
+            block = (number * tick..<(number + 1) * tick).map(voice)
+            history.pass(&block, tick, unheard: number < 50 ? 0 : -1)
+        }
+        // 20 ms went unheard: 25 ms at most come again, and the last 5 ms of the queue stay silent.
+        #expect(history.resume(&lead, 800, repeating: 400) == 720)
+        #expect(Array(lead[..<720]) == (50 * tick - 400..<52 * tick).map(voice))
+        // The rest follows unchanged. Then so much goes unheard that it fills the queue: nothing before it comes again.
+        for number in 52..<60 {
+            let next = (number * tick..<(number + 1) * tick).map(voice)
+            block = next
+            history.pass(&block, tick, unheard: number < 53 ? 0 : -1)
+            #expect(block == next)
+        }
+        #expect(history.resume(&lead, 800, repeating: 400) == 800)
+        #expect(lead == (53 * tick..<53 * tick + 800).map(voice))
+        history.forget()
+        #expect(history.resume(&lead, 800, repeating: 400) == 0)
+    }
+
     @Test func `no more than half a second is repeated, and another call begins without history`() {
         var history = DownlinkHistory(rate: rate)
         var block = [Int16](repeating: 1_000, count: tick)

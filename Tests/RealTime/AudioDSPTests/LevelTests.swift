@@ -123,6 +123,15 @@ struct ComfortNoiseTests {
         }
     }
 
+    /// By that the doctor of `btcall` tells it from a microphone.
+    @Test(arguments: [8_000, 16_000, 32_000, 48_000])
+    func `before a room is known it stays below -50 dB`(rate: Int) {
+        var noise = ComfortNoise(rate: rate)
+        var samples = [Int16](repeating: 0, count: rate * 10)
+        noise.fill(&samples, samples.count)
+        #expect(samples.allSatisfy { abs(Int($0)) <= 103 })
+    }
+
     @Test func `the same seed gives the same noise and another seed a different one`() {
         var first = [Int16](repeating: 0, count: 200)
         var second = first

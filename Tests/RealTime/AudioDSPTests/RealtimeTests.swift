@@ -16,6 +16,40 @@ private struct Processing: ~Copyable {
     var gain = Gain(rate: 16_000)
     var fade = CrossFade(rate: 16_000)
     var noise = ComfortNoise(rate: 16_000)
+    var toBus = ToBus(from: 16_000, bus: BusRates(16_000, others: [32_000, 48_000]))
+    var fromBus = FromBus(to: 16_000, bus: BusRates(16_000, others: [32_000, 48_000]))
+    var toCard = AdaptiveFromBus(to: 48_000, bus: BusRates(16_000, others: [32_000, 48_000]))
+    var history = DownlinkHistory(bus: BusRates(16_000, others: [32_000, 48_000]))
+    var tone = ToneGenerator(ToneSpecification([425]), bus: BusRates(16_000, others: [32_000, 48_000]))
+
+    /// As the audio thread does when the rate of the bus changes.
+    @_noLocks
+    mutating func changeBus(_ narrow: UnsafeMutablePointer<Int16>, _ wide: UnsafeMutablePointer<Int16>) -> Int {
+        toBus.prepare(2)
+        var made = toBus.process(narrow, 160, wide, 480).made
+        made += toBus.convert(narrow, 10, wide, 480) + toBus.convertComing(narrow, 10, wide, 480)
+        toBus.change(to: 2)
+        made += toBus.process(narrow, 160, wide, 480).made
+        fromBus.change(to: 2, after: narrow, 160)
+        made += fromBus.process(wide, 480, narrow, 160).made
+        toCard.change(to: 2, after: narrow, 160)
+        toCard.setDrift(ppm: 0)
+        made += toCard.process(wide, 480, narrow, 480)
+        history.setBus(2)
+        history.pass(wide, 480, unheard: -1)
+        tone.setBus(2)
+        tone.fill(wide, 480)
+        gain.setRate(48_000)
+        fade.setLength(960)
+        noise.setRate(48_000)
+        toBus.set(0)
+        fromBus.set(0)
+        toCard.set(0)
+        toCard.reset()
+        history.setBus(0)
+        tone.setBus(0)
+        return made + toBus.busRate + toBus.comingShift + fromBus.delayFrames + toCard.busRate
+    }
 
     @_noLocks
     mutating func run(
@@ -76,6 +110,8 @@ struct RealtimeTests {
         var narrow = [Int16](repeating: 0, count: 480)
         var wide = [Int16](repeating: 0, count: 480)
         for _ in 0..<10 {
+            let changed = processing.changeBus(&narrow, &wide)
+            #expect(changed > 16_000 + 480)
             let sum = processing.run(&bytes, &narrow, &wide)
             #expect(sum > 360 + 360)
         }

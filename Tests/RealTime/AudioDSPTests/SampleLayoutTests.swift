@@ -22,6 +22,28 @@ struct SampleLayoutTests {
         #expect(back == values + [7])
     }
 
+    @Test(arguments: SampleFormat.allCases)
+    func `pairs are read as they were written, and a single channel is given to both sides`(format: SampleFormat) {
+        let layout = SampleLayout(format, channels: 2)
+        let right = Array(values.reversed())
+        #expect(layout.isPairs == (layout == SampleLayout(channels: 2)))
+        #expect(!SampleLayout(format).isPairs)
+        var words = [UInt32](repeating: 0, count: 2 * values.count)
+        var pairs = [Int16](repeating: 7, count: 2 * values.count + 1)
+        var doubled = pairs
+        words.withUnsafeMutableBytes { bytes in
+            guard let start = bytes.baseAddress else { return }
+            layout.write(left: values, right: right, values.count, to: start)
+            layout.readPairs(start, values.count, into: &pairs)
+            SampleLayout(format).write(values, values.count, to: start)
+            SampleLayout(format).readPairs(start, values.count, into: &doubled)
+        }
+        let expected: [Int16] = zip(values, right).flatMap { [$0, $1] }
+        let expectedTwice: [Int16] = values.flatMap { [$0, $0] }
+        #expect(pairs == expected + [7])
+        #expect(doubled == expectedTwice + [7])
+    }
+
     @Test func `formats match ALSA's memory layout`() {
         func bytes(_ format: SampleFormat, _ value: Int16) -> [UInt8] {
             var word: UInt32 = 0

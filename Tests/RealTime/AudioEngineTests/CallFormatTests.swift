@@ -27,7 +27,7 @@ private final class PortBench {
         port.initialize(
             to: CallPort(
                 id: 1, descriptor: ends.ours, rate: rate,
-                layout: SampleLayout(isFloat ? .f32 : .s16, channels: channels), busRate: Self.busRate,
+                layout: SampleLayout(isFloat ? .f32 : .s16, channels: channels), bus: BusRates(Self.busRate),
                 counters: counters))
     }
 

@@ -37,8 +37,11 @@ extension RealtimeTests {
 
         @Test func `a new call starts with the last requested number of blocks in flight`() throws {
             let bench = try EngineBench()
-            for (id, blocks) in [(UInt32(7), 2), (8, 6), (9, 3)] {
-                bench.engine.setPrimeBlocks(blocks)
+            let queues: [(UInt32, Int?)] = [(7, 2), (8, 6), (9, nil)]
+            for (id, wanted) in queues {
+                bench.engine.setCallQueue(wanted)
+                // A queue that adapts begins with three.
+                let blocks = wanted ?? 3
                 let ends = packetSocketPair()
                 try bench.engine.attachCall(id, descriptor: ends.ours, rate: 8_000, active: true)
                 // A call without answers is clocked no further: the blocks received were sent at its start.

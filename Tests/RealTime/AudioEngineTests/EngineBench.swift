@@ -73,11 +73,12 @@ final class EngineBench {
     /// A headset on a new link.
     func makeHeadset(
         _ id: UInt32, _ codec: LinkCodec, _ format: LinkFormat, packetBytes: Int, hint: Int = 60,
-        source: @escaping @Sendable (Int) -> Int16
+        speaksAtOnce: Bool = false, source: @escaping @Sendable (Int) -> Int16
     ) throws -> (peer: PacedPeer, descriptor: Int32) {
         let ends = packetSocketPair()
         let peer = PacedPeer(ends.theirs, format, packetBytes: packetBytes, source: source)
-        try engine.addTerminal(id, .link(descriptor: ends.ours, codec: codec, packetBytesHint: hint))
+        try engine.addTerminal(
+            id, .link(descriptor: ends.ours, codec: codec, packetBytesHint: hint), speaksAtOnce: speaksAtOnce)
         peer.start()
         return (peer, ends.ours)
     }

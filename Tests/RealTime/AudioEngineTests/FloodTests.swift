@@ -92,7 +92,7 @@ extension RealtimeTests {
             }
             var port = InjectionPort(
                 id: 1, descriptor: ends.ours, rate: 16_000, layout: SampleLayout(.s16, channels: 1), isStream: false,
-                busRate: 16_000, counters: counters)
+                bus: 16_000, counters: counters)
             let tiny: [Int16] = [1_000]
             let count = 3 * InjectionPort.mostForgotten + 5
             for _ in 0..<count { #expect(send(ends.theirs, tiny, 2, Int32(MSG_DONTWAIT)) == 2) }

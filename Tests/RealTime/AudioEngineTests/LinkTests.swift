@@ -92,7 +92,9 @@ extension RealtimeTests {
         }
 
         @Test func `a burst after 40 ms without packets loses nothing and is answered packet for packet`() throws {
-            let bench = try EngineBench()
+            // The timer stands in only later. Here it never does: a busy machine may make the 40 ms longer.
+            #expect(AudioEngineConfiguration().fallbackAfter > .milliseconds(40))
+            let bench = try EngineBench { $0.fallbackAfter = .seconds(60) }
             let headset = try bench.makeHeadset(
                 1, .pcm(rate: 16_000), .pcm16(rate: 16_000), packetBytes: 240, source: counter)
             bench.engine.route(to: 1)
@@ -103,8 +105,14 @@ extension RealtimeTests {
                 headset.peer.stall(packets: 4)
                 #expect(bench.waitUntil { provider.blocks >= goal })
             }
-            let sent = headset.peer.packetsSent
-            #expect(bench.waitUntil { headset.peer.packetsReceived >= sent })
+            headset.peer.pause()
+            // The engine counts an answer after it has sent it.
+            let isAnswered = bench.waitUntil {
+                let answers = headset.peer.packetsReceived
+                guard answers == headset.peer.packetsSent, let counters = bench.terminal(1) else { return false }
+                return counters.packetsSent == answers && counters.packetsReceived == answers
+            }
+            #expect(isAnswered)
             let down = headset.peer.received
             let up = provider.received
             let counted = bench.terminal(1)
@@ -117,7 +125,6 @@ extension RealtimeTests {
             #expect(interruptions(Array(down.drop { $0 == 0 }.dropFirst(640))) == [])
             #expect(interruptions(Array(up.dropFirst(1_600))) == [])
             #expect(counted?.packetsByTimer == 0)
-            #expect(counted?.packetsSent == counted?.packetsReceived)
             #expect(call?.blocksMissing == 0)
             #expect(call?.blocksDropped == 0)
         }
@@ -156,9 +163,9 @@ extension RealtimeTests {
 
             headset.peer.pause()
             let paused = btcall_monotonic_nanoseconds()
-            let silent = bench.wait { if case .linkSilent(1, _) = $0 { true } else { false } }
+            let silent = bench.wait { if case .linkSilent(1, _, _) = $0 { true } else { false } }
             let after = (btcall_monotonic_nanoseconds() - paused) / 1_000_000
-            guard case .linkSilent(_, let milliseconds) = silent else {
+            guard case .linkSilent(_, let milliseconds, nil) = silent else {
                 Issue.record("no linkSilent")
                 return
             }

@@ -37,8 +37,8 @@ private func makeMemory(isCapture: Bool = false, rate: Int = 16_000) throws -> P
         let frames = rate / 100 * 7 / 2
         let playback = try PCMMemory(rate: rate, layout: layout, bufferFrames: frames, isCapture: false)
         let capture = try PCMMemory(rate: rate, layout: layout, bufferFrames: frames, isCapture: true)
-        var player = PCMPort(id: 1, playback, busRate: 16_000)
-        var recorder = PCMPort(id: 2, capture, busRate: 16_000)
+        var player = PCMPort(id: 1, playback, bus: 16_000)
+        var recorder = PCMPort(id: 2, capture, bus: 16_000)
         let source = tone(1_000, rate: rate)
         var heard: [Int16] = []
         var recorded: [Int16] = []
@@ -68,7 +68,7 @@ private func makeMemory(isCapture: Bool = false, rate: Int = 16_000) throws -> P
 
     @Test func `missing audio is silence and counted, and the time advances`() throws {
         let memory = try makeMemory()
-        var port = PCMPort(id: 1, memory, busRate: 16_000)
+        var port = PCMPort(id: 1, memory, bus: 16_000)
         var block = [Int16](repeating: 1, count: 160)
         memory.ring.pointee.application = 200
         for frame in 0..<200 { (memory.samples + frame * 2).storeBytes(of: 5, as: Int16.self) }
@@ -83,7 +83,7 @@ private func makeMemory(isCapture: Bool = false, rate: Int = 16_000) throws -> P
 
     @Test func `every change of the clock's owner is reported`() throws {
         let memory = try makeMemory()
-        var port = PCMPort(id: 1, memory, busRate: 16_000)
+        var port = PCMPort(id: 1, memory, bus: 16_000)
         #expect(memory.ring.pointee.engagement == 0)
         port.engage()
         port.engage()
@@ -95,9 +95,55 @@ private func makeMemory(isCapture: Bool = false, rate: Int = 16_000) throws -> P
         #expect(wakeUps(memory) == 1)
     }
 
+    @Test func `a program that plays is woken once in its period, when it has room for one, and when it runs dry`()
+        throws
+    {
+        // A period of 60 ms, of which the buffer has two.
+        let memory = try PCMMemory(
+            rate: 16_000, layout: SampleLayout(), bufferFrames: 1_920, periodFrames: 960, isCapture: false)
+        var port = PCMPort(id: 1, memory, bus: 16_000)
+        var block = [Int16](repeating: 0, count: 160)
+        var woken: [Int] = []
+        memory.ring.pointee.application = 1_920
+        for _ in 0..<15 {
+            _ = port.takeBlock(&block, 160)
+            woken.append(wakeUps(memory))
+        }
+        // At first because the clock changes; from the twelfth block on because nothing is left.
+        #expect(woken == [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1])
+        // Less than a period can be written at first, and after the second block more.
+        memory.ring.pointee.application = memory.ring.pointee.hardware + 1_200
+        woken = []
+        for _ in 0..<4 {
+            _ = port.takeBlock(&block, 160)
+            woken.append(wakeUps(memory))
+        }
+        #expect(woken == [0, 1, 0, 0])
+        #expect(memory.ring.pointee.hardware == 19 * 160)
+    }
+
+    @Test func `a program that records is woken for each block, whatever its period`() throws {
+        let memory = try PCMMemory(
+            rate: 16_000, layout: SampleLayout(), bufferFrames: 1_920, periodFrames: 960, isCapture: true)
+        var port = PCMPort(id: 1, memory, bus: 16_000)
+        var woken: [Int] = []
+        for _ in 0..<3 {
+            port.giveBlock([Int16](repeating: 0, count: 160), 160)
+            woken.append(wakeUps(memory))
+        }
+        #expect(woken == [2, 1, 1])
+    }
+
+    @Test(arguments: [(nil, 160), (10, 160), (320, 320), (900, 800), (Int.max, 800)] as [(Int?, Int)])
+    func `a period is at least 10 ms and at most half of the buffer`(given: Int?, taken: Int) throws {
+        let memory = try PCMMemory(
+            rate: 16_000, layout: SampleLayout(), bufferFrames: 1_600, periodFrames: given, isCapture: false)
+        #expect(memory.periodFrames == taken)
+    }
+
     @Test func `a client that makes its end blocking and does not read delays nothing`() throws {
         let memory = try makeMemory()
-        var port = PCMPort(id: 1, memory, busRate: 16_000)
+        var port = PCMPort(id: 1, memory, bus: 16_000)
         let flags = fcntl(memory.clientWakeDescriptor, F_GETFL)
         #expect(fcntl(memory.clientWakeDescriptor, F_SETFL, flags & ~O_NONBLOCK) == 0)
         var block = [Int16](repeating: 0, count: 160)
@@ -111,7 +157,7 @@ private func makeMemory(isCapture: Bool = false, rate: Int = 16_000) throws -> P
 
     @Test func `a client can neither send to the thread's end nor end the thread by closing its own`() throws {
         let memory = try makeMemory()
-        var port = PCMPort(id: 1, memory, busRate: 16_000)
+        var port = PCMPort(id: 1, memory, bus: 16_000)
         var byte: UInt8 = 0
         #expect(send(memory.clientWakeDescriptor, &byte, 1, Int32(MSG_NOSIGNAL)) == -1 && errno == EPIPE)
         #expect(shutdown(memory.clientWakeDescriptor, Int32(SHUT_RDWR)) == 0)

@@ -134,7 +134,7 @@ extension RealtimeTests {
                 #expect(bench.waitUntil { provider.blocks >= blocks + 15 })
             } else {
                 headset.peer.pause()
-                #expect(bench.wait { if case .linkSilent(1, _) = $0 { true } else { false } } != nil)
+                #expect(bench.wait { if case .linkSilent(1, _, _) = $0 { true } else { false } } != nil)
             }
             bench.engine.route(to: 2)
             #expect(bench.wait { isRouted($0, 2) } != nil)

@@ -146,7 +146,7 @@ extension RealtimeTests {
             #expect(bench.waitUntil { provider.blocks >= 50 })
             let paused = btcall_monotonic_nanoseconds()
             headset.peer.pause()
-            #expect(bench.wait { if case .linkSilent(1, _) = $0 { true } else { false } } != nil)
+            #expect(bench.wait { if case .linkSilent(1, _, _) = $0 { true } else { false } } != nil)
             bench.engine.route(to: 2)
             guard case .routed(2, let gap) = bench.wait({ isRouted($0, 2) }) else {
                 Issue.record("no cut")

@@ -18,6 +18,8 @@ final class SimulatedCard {
     var ppm = 0.0
     /// Resolution of the card's reports in frames: a millisecond for USB.
     var grain = 1
+    /// The machine has slept: the stream has to be prepared before it is used.
+    var isSuspended = false
     /// Written audio, in playback order.
     var onPlayed: ((UnsafeRawPointer, Int) -> Void)?
     /// Captured audio: fills this many frames.
@@ -104,6 +106,7 @@ final class SimulatedCard {
     }
 
     fileprivate func prepare() -> Int32 {
+        isSuspended = false
         moved = 0
         startedAt = nil
         return 0
@@ -132,6 +135,7 @@ final class SimulatedCard {
     fileprivate func transfer(
         _ areas: UnsafePointer<snd_pcm_channel_area_t>?, _ offset: snd_pcm_uframes_t, _ frames: snd_pcm_uframes_t
     ) -> snd_pcm_sframes_t {
+        if isSuspended { return -snd_pcm_sframes_t(ESTRPIPE) }
         guard let area = areas?.pointee, let start = area.addr else { return -snd_pcm_sframes_t(EINVAL) }
         let place = start + (Int(area.first) + Int(offset) * Int(area.step)) / 8
         if isPlayback { onPlayed?(place, Int(frames)) } else { onCapture?(place, Int(frames)) }
@@ -150,12 +154,21 @@ final class PathBench {
     let path: UnsafeMutablePointer<PathPort>
     let counters: UnsafeMutablePointer<TerminalCounters>
     private let ring: UnsafeMutablePointer<SampleRing>
-    private let busRate: Int
+    private let bus: BusRates
+    private var busRate: Int
     private let silence: [Int16]
 
+    convenience init(
+        playback: SimulatedCard?, capture: SimulatedCard? = nil, busRate: Int = 16_000, queueMilliseconds: Int = 50
+    ) {
+        self.init(
+            playback: playback, capture: capture, bus: BusRates(busRate), queueMilliseconds: queueMilliseconds)
+    }
+
     /// - Parameter queueMilliseconds: target of the card's queue.
-    init(playback: SimulatedCard?, capture: SimulatedCard? = nil, busRate: Int = 16_000, queueMilliseconds: Int = 50) {
-        self.busRate = busRate
+    init(playback: SimulatedCard?, capture: SimulatedCard? = nil, bus: BusRates, queueMilliseconds: Int = 50) {
+        self.bus = bus
+        busRate = bus.lowest
         var streams = ALSAPath(playback: playback?.pcm, capture: capture?.pcm)
         if let playback {
             streams.playbackRate = playback.rate
@@ -175,7 +188,7 @@ final class PathBench {
         path = .allocate(capacity: 1)
         path.initialize(
             to: PathPort(
-                streams, busRate: busRate, target: streams.playbackRate * queueMilliseconds / 1000,
+                streams, bus: bus, target: streams.playbackRate * queueMilliseconds / 1000,
                 descriptors: descriptors, descriptorCount: 0))
         counters = .allocate(capacity: 1)
         counters.initialize(to: TerminalCounters())
@@ -191,6 +204,12 @@ final class PathBench {
     }
 
     var queuedInRing: Int { ring.pointee.available }
+
+    /// Continues at another rate of the bus, after silence.
+    func changeBus(to index: Int) {
+        path.pointee.changeBus(to: index, after: silence, busRate / 100)
+        busRate = bus.rate(index)
+    }
 
     func start(now: Int64) -> Int32 { path.pointee.start(now: now, lead: silence, 0) }
 

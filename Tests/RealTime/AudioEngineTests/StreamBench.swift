@@ -95,7 +95,7 @@ final class StreamPortBench {
         port.initialize(
             to: StreamPort(
                 MediaStream(descriptor: ours, configuration: configuration, bitpool: wanted, writeMTU: mtu),
-                bitpool: fitting, busRate: 16_000, rates: AudioEngine.rates, speakerGain: 1))
+                bitpool: fitting, bus: 16_000, rates: AudioEngine.rates, speakerGain: 1))
         counters = .allocate(capacity: 1)
         counters.initialize(to: TerminalCounters())
     }

@@ -144,11 +144,12 @@ import Testing
             tone(1_000, rate: rate, amplitude: 4_000), tone(440, rate: rate, amplitude: 6_000)
         )
         for number in 0..<200 {
+            let room = box.port.pointee.room(in: lane)
             for frame in 0..<rate / 100 {
-                box.port.pointee.scratch[2 * frame] = left(number * rate / 100 + frame)
-                box.port.pointee.scratch[2 * frame + 1] = right(number * rate / 100 + frame)
+                room[2 * frame] = left(number * rate / 100 + frame)
+                room[2 * frame + 1] = right(number * rate / 100 + frame)
             }
-            box.port.pointee.addScratch(to: lane)
+            box.port.pointee.add(to: lane)
             box.tick(tone(2_000, rate: 16_000, amplitude: 2_000))
             box.receive()
         }
@@ -164,13 +165,42 @@ import Testing
         #expect(abs(Int(heard.1.max() ?? 0) - 8_000) < 300)
     }
 
+    @Test(arguments: [[48_000, 48_000], [44_100, 48_000], [48_000, 16_000], [16_000, 44_100, 48_000]])
+    func `programs of equal and of different rates are added up, each once`(rates: [Int]) throws {
+        let box = try StreamPortBench(try streamConfiguration([0x11, 0x15, 2, 53]))
+        for _ in 0..<100 {
+            for (number, rate) in rates.enumerated() {
+                let lane = box.port.pointee.lane(rate: rate)
+                let room = box.port.pointee.room(in: lane)
+                for frame in 0..<rate / 100 {
+                    room[2 * frame] = Int16(1_000 << number)
+                    room[2 * frame + 1] = Int16(-2_000 << number)
+                }
+                box.port.pointee.add(to: lane)
+            }
+            box.tick()
+            box.receive()
+        }
+        let sum = (1 << rates.count) - 1
+        #expect(abs(Int(box.sink.left.last ?? 0) - 1_000 * sum) < 300)
+        #expect(abs(Int(box.sink.right.last ?? 0) + 2_000 * sum) < 600)
+        // None of it stays.
+        for _ in 0..<10 {
+            box.tick()
+            box.receive()
+        }
+        #expect(box.sink.left.suffix(256).allSatisfy { abs(Int($0)) < 4 })
+        #expect(box.sink.right.suffix(256).allSatisfy { abs(Int($0)) < 4 })
+    }
+
     @Test func `too loud audio is clipped, and the volume applies to all of it`() throws {
         let box = try StreamPortBench(try streamConfiguration([0x11, 0x15, 2, 53]))
         let lane = box.port.pointee.lane(rate: 48_000)
         func run(_ ticks: Int) {
             for _ in 0..<ticks {
-                for index in 0..<960 { box.port.pointee.scratch[index] = 30_000 }
-                box.port.pointee.addScratch(to: lane)
+                let room = box.port.pointee.room(in: lane)
+                for index in 0..<960 { room[index] = 30_000 }
+                box.port.pointee.add(to: lane)
                 box.tick { _ in 20_000 }
                 box.receive()
             }

@@ -8,9 +8,10 @@ import Testing
 @testable import AudioEngine
 
 /// Six seconds of a program that plays 1000 Hz on the left and 440 Hz on the right, written in advance.
-private func makePage(rate: Int) throws -> PCMMemory {
+private func makePage(rate: Int, periodFrames: Int? = nil) throws -> PCMMemory {
     let layout = SampleLayout(.s16, channels: 2)
-    let memory = try PCMMemory(rate: rate, layout: layout, bufferFrames: 6 * rate, isCapture: false)
+    let memory = try PCMMemory(
+        rate: rate, layout: layout, bufferFrames: 6 * rate, periodFrames: periodFrames, isCapture: false)
     let (left, right) = (tone(1_000, rate: rate), tone(440, rate: rate))
     let samples = memory.samples.assumingMemoryBound(to: Int16.self)
     for frame in 0..<6 * rate {
@@ -235,6 +236,25 @@ extension RealtimeTests {
             // It changes by a tenth of the elapsed time.
             #expect(bench.waitUntil { page.ring.pointee.latency >= 48 * 200 })
             #expect(page.ring.pointee.latency < 48 * 240)
+            sink.peer.stop()
+            bench.engine.stop()
+            close(sink.descriptor)
+        }
+
+        @Test func `a program that plays alone wakes the thread once a packet`() throws {
+            let bench = try EngineBench()
+            // Packets of 23 ms.
+            let sink = try bench.makeSink(2, mtu: 1_000, isAlone: true)
+            try bench.engine.addPlayback(
+                1, .stream(makePage(rate: 48_000, periodFrames: 2_880)), PlaybackManner(), at: .terminal(2))
+            _ = hear(bench, sink.peer, milliseconds: 200)
+            let (before, sent) = (bench.engine.counters().wakeUps, bench.terminal(2)?.packetsSent ?? 0)
+            #expect(bench.waitUntil { (bench.terminal(2)?.packetsSent ?? 0) >= sent + 50 })
+            let packets = (bench.terminal(2)?.packetsSent ?? 0) - sent
+            // With a tick in each turn it would be 2.3 times as often.
+            #expect(Double(bench.engine.counters().wakeUps - before) < 1.6 * Double(packets))
+            #expect(lowestToneShare(sink.peer.look { $0.left.suffix(22_050) }, hertz: 1_000, rate: 44_100) > 0.999)
+            #expect(isWhole(sink.peer))
             sink.peer.stop()
             bench.engine.stop()
             close(sink.descriptor)

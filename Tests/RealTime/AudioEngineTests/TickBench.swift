@@ -90,10 +90,7 @@ final class TickBench {
         private func frames(_ time: Int64?) -> Int { Int((time ?? 0) * Int64(rate) / 1_000_000_000) }
     }
 
-    let thread: UnsafeMutablePointer<RealtimeThread>
-    private let commands: UnsafeMutablePointer<MessageQueue<Command>>
-    private let events: UnsafeMutablePointer<MessageQueue<Event>>
-    private let counters: UnsafeMutablePointer<ThreadCounters>
+    let thread: UnstartedThread
     private let port: CallPointer
     private let provider: Int32
     private let far: (Int) -> Int16
@@ -108,19 +105,8 @@ final class TickBench {
     /// - Parameter far: the far end's audio, by frame.
     init(far: @escaping (Int) -> Int16) {
         self.far = far
-        commands = .allocate(capacity: 1)
-        commands.initialize(to: MessageQueue(capacity: 256))
-        events = .allocate(capacity: 1)
-        events.initialize(to: MessageQueue(capacity: 1_024))
-        counters = .allocate(capacity: 1)
-        counters.initialize(to: ThreadCounters())
-        thread = .allocate(capacity: 1)
-        thread.initialize(
-            to: RealtimeThread(
-                AudioEngineConfiguration(), commands: commands, events: events, counters: counters,
-                commandDescriptor: -1, eventDescriptor: -1))
-        thread.pointee.now = time
-        thread.pointee.lastTick = time
+        thread = UnstartedThread(now: time)
+        thread.state.pointee.lastTick = time
         let ends = packetSocketPair()
         provider = ends.theirs
         let callCounters = UnsafeMutablePointer<CallCounters>.allocate(capacity: 1)
@@ -128,25 +114,21 @@ final class TickBench {
         port = .allocate(capacity: 1)
         port.initialize(
             to: CallPort(
-                id: 1, descriptor: ends.ours, rate: Self.rate, layout: SampleLayout(), busRate: Self.rate,
+                id: 1, descriptor: ends.ours, rate: Self.rate, layout: SampleLayout(), bus: BusRates(Self.rate),
                 counters: callCounters))
         send(.attachCall(port, isActive: true))
         answer()
     }
 
     deinit {
-        thread.pointee.releaseAll { event in
+        thread.end { event in
             if case .voiceReturned(let port) = event { port.deinitialize(count: 1).deallocate() }
         }
-        thread.deinitialize(count: 1).deallocate()
         close(provider)
         close(port.pointee.descriptor)
         port.pointee.counters.deinitialize(count: 1).deallocate()
         port.deinitialize(count: 1).deallocate()
         for device in devices { free(device.terminal) }
-        commands.deinitialize(count: 1).deallocate()
-        events.deinitialize(count: 1).deallocate()
-        counters.deinitialize(count: 1).deallocate()
     }
 
     private func free(_ terminal: TerminalPointer) {
@@ -168,15 +150,13 @@ final class TickBench {
 
     func setVoice(_ kind: VoiceProcessingKind, _ stages: VoiceStages = .all) throws {
         let port = VoicePointer.allocate(capacity: 1)
-        port.initialize(to: try VoicePort(kind, busRate: Self.rate, stages: stages))
+        port.initialize(to: try VoicePort(kind, bus: BusRates(Self.rate), stages: stages))
         send(.setVoice(port, stages))
     }
 
     func send(_ command: Command) {
         for device in devices { device.set(time) }
-        let isTaken = commands.pointee.push(command)
-        #expect(isTaken)
-        thread.pointee.handleCommands()
+        thread.send(command)
         takeEvents()
     }
 
@@ -192,7 +172,7 @@ final class TickBench {
     /// 10 ms.
     private func step() {
         time += 10_000_000
-        thread.pointee.now = time
+        thread.state.pointee.now = time
         for device in devices {
             device.set(time)
             guard let path = device.terminal.pointee.path, path.pointee.isStarted else { continue }
@@ -200,14 +180,14 @@ final class TickBench {
                 let frames = path.pointee.read(now: time, device.terminal.pointee.counters)
                 if frames <= 0 { break }
                 device.terminal.pointee.captured(
-                    path.pointee.pcm, frames, keep: thread.pointee.keptFrames(device.terminal))
-                let before = counters.pointee.ticks.read()
-                if same(device.terminal, thread.pointee.master) { thread.pointee.runTicks(device.terminal) }
-                ticks += counters.pointee.ticks.read() - before
+                    path.pointee.pcm, frames, keep: thread.state.pointee.keptFrames(device.terminal))
+                let before = thread.counters.pointee.ticks.read()
+                if same(device.terminal, thread.state.pointee.master) { thread.state.pointee.runTicks(device.terminal) }
+                ticks += thread.counters.pointee.ticks.read() - before
             }
         }
-        thread.pointee.cutIfReady()
-        thread.pointee.finishEndings()
+        thread.state.pointee.cutIfReady()
+        thread.state.pointee.finishEndings()
         answer()
         takeEvents()
     }
@@ -221,11 +201,11 @@ final class TickBench {
             farPosition += said.count
             _ = Foundation.send(provider, said, 2 * said.count, Int32(MSG_NOSIGNAL))
         }
-        thread.pointee.serviceCalls()
+        thread.state.pointee.serviceCalls()
     }
 
     private func takeEvents() {
-        while let event = events.pointee.pop() {
+        while let event = thread.events.pointee.pop() {
             reported.append(event)
             if case .voiceReturned(let port) = event { port.deinitialize(count: 1).deallocate() }
         }
@@ -262,14 +242,14 @@ private func makeTerminal(
     let path = UnsafeMutablePointer<PathPort>.allocate(capacity: 1)
     path.initialize(
         to: PathPort(
-            streams, busRate: rate, target: rate * queueMilliseconds / 1000, descriptors: descriptors,
+            streams, bus: BusRates(rate), target: rate * queueMilliseconds / 1000, descriptors: descriptors,
             descriptorCount: 0))
     let counters = UnsafeMutablePointer<TerminalCounters>.allocate(capacity: 1)
     counters.initialize(to: TerminalCounters())
     let terminal = TerminalPointer.allocate(capacity: 1)
     terminal.initialize(
         to: Terminal(
-            id: id, .path(path), captureRate: rate, playbackRate: rate, busRate: rate, speakerGain: 1,
+            id: id, .path(path), captureRate: rate, playbackRate: rate, bus: BusRates(rate), speakerGain: 1,
             microphoneGain: 1,
             counters: counters))
     return terminal

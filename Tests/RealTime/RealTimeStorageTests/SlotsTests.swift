@@ -126,6 +126,17 @@ struct SlotsTests {
         }
     }
 
+    @Test func `a place far behind is visited after those before it were freed, and used again`() {
+        let bench = Ports(capacity: 4, ids: [1, 2, 3, 4])
+        for index in 0..<4 { #expect(bench.insert(index)) }
+        for index in 0..<3 { #expect(bench.remove(index)) }
+        #expect(bench.ids == [4] && bench.find(4) == bench.ports[3])
+        #expect(bench.insert(1) && bench.ids == [2, 4])
+        #expect(bench.remove(3) && bench.ids == [2] && bench.find(4) == nil)
+        #expect(bench.insert(0) && bench.insert(2) && bench.insert(3))
+        #expect(bench.ids == [2, 1, 3, 4] && bench.find(4) == bench.ports[3])
+    }
+
     @Test func `a freed place is not found by its former port's number`() {
         let bench = Ports(capacity: 2, ids: [0, 1])
         #expect(bench.find(0) == nil)

@@ -73,6 +73,9 @@ BTCALL_REALTIME int btcall_speex_preprocess_set(void *_Nonnull state, int reques
 /// Copies `count` bytes; the two may overlap.
 BTCALL_REALTIME void btcall_move(void *_Nonnull to, const void *_Nonnull from, size_t count);
 
+/// Copies the bytes before the first 0 of `count` bytes, all of them without one; returns how many. The two must not overlap.
+BTCALL_REALTIME size_t btcall_copy_until_zero(uint8_t *_Nonnull to, const uint8_t *_Nonnull from, size_t count);
+
 /// The inner product of `samples` with the filter that lies `fraction` (0 to 1) between the filters `low` and `high`,
 /// all of `count` values.
 BTCALL_REALTIME float btcall_interpolated_product(
@@ -131,6 +134,9 @@ BTCALL_REALTIME struct btcall_period_sums btcall_compare_periods(
 
 /// The square root of a value that is not negative.
 BTCALL_REALTIME float btcall_square_root(float value);
+
+/// The exponential function.
+BTCALL_REALTIME float btcall_exponential(float value);
 
 /// The natural logarithm of a value above zero.
 BTCALL_REALTIME float btcall_logarithm(float value);

@@ -1,12 +1,17 @@
 /// Protocol between the ALSA plug-in and the daemon: one SOCK_SEQPACKET connection to `BTCALL_PCM_SOCKET` for each open
 /// stream. The client sends `btcall_pcm_hello`; the daemon answers `btcall_pcm_answer` with two descriptors (SCM_RIGHTS): a
-/// sealed memfd that holds a `btcall_pcm_ring`, and a socket to which it sends 8 bytes after each advance, which the client
+/// sealed memfd that holds a `btcall_pcm_ring`, and a socket to which it sends 8 bytes to wake the client, which the client
 /// reads until it is empty. From then on samples and positions are in the memfd; the connection carries only
 /// `btcall_pcm_message`.
 ///
-/// The clock is the side that moves `hardware` on. While `engagement` is odd it is the daemon, 10 ms at a time. While it is
-/// even, and when the connection is down, it is the client, by the monotonic clock: it drops what is played and reads
-/// silence. Both add to `hardware` and never set it once the stream has started, so it never goes back.
+/// The daemon wakes a client that records after each advance. It wakes a client that plays when `period_frames` have been
+/// played since the last time, as soon as `period_frames` can be written, and after each advance while nothing is left to
+/// play. It wakes both when `engagement` changes. Positions advance in between, too.
+///
+/// The clock is the side that moves `hardware` on. While `engagement` is odd it is the daemon, 10 ms at a time; of playback
+/// with a longer period, up to 30 ms at once, never more than a period or a quarter of the buffer. While it is even, and
+/// when the connection is down, it is the client, by the monotonic clock: it drops what is played and reads silence. Both
+/// add to `hardware` and never set it once the stream has started, so it never goes back.
 ///
 /// After a lost connection the client sends a new hello, fills in `hardware`, `application` and the samples that are still
 /// to be played, and sends `start` if it was running.
@@ -20,8 +25,8 @@
 #define BTCALL_PCM_SOCKET "/run/btcall/pcm.sock"
 #define BTCALL_PCM_MAGIC 0x4d435042u
 #define BTCALL_PCM_VERSION 1u
-/// 10 ms to 60 ms at 48 kHz; the buffer has at least two periods.
-#define BTCALL_PCM_MAXIMUM_PERIOD 2880u
+/// A period is 10 ms at least; the buffer has at least two.
+#define BTCALL_PCM_MAXIMUM_PERIOD 24000u
 #define BTCALL_PCM_MAXIMUM_BUFFER 48000u
 #define BTCALL_PCM_MAXIMUM_CHANNELS 2u
 
@@ -54,7 +59,7 @@ struct btcall_pcm_hello {
     uint8_t channels;
     /// Sample rate in Hz: 8000, 16000, 24000, 32000, 44100 or 48000.
     uint32_t rate;
-    /// In frames; the ring has `buffer_frames`.
+    /// In frames; the ring has `buffer_frames`. How often a client that plays is woken.
     uint32_t period_frames;
     uint32_t buffer_frames;
     /// The program's name, for messages to people; ends with a zero.
