@@ -5,7 +5,8 @@ package import BluetoothTypes
 ///
 /// Two simultaneous set-ups break the kernel's working link (bluez/bluez#2562), and a connect right after a close fails on
 /// many headsets (docs/inside/Gateway.md, voice link). All voice links enter this queue before they open anything. First
-/// come, first served; a cancelled set-up keeps its turn until it has ended.
+/// come, first served; a cancelled set-up keeps its turn until it has ended. A link that the headset opens waits for no
+/// pause: the headset has chosen its time, and takes its request back if it has to wait.
 package struct LinkQueue: Sendable {
     /// Identifies one connection of a headset in the queue.
     package struct Ticket: Hashable, Sendable {
@@ -42,6 +43,7 @@ package struct LinkQueue: Sendable {
     private struct Entry: Hashable, Sendable {
         let ticket: Ticket
         let deadline: Instant
+        let pauses: Bool
     }
 
     package private(set) var state = State.idle
@@ -73,16 +75,18 @@ package struct LinkQueue: Sendable {
 
     /// Requests a turn; `.grant` or `.refuse` answers, at the latest when `limit` and the headset's pause have passed.
     ///
-    /// - Parameter limit: maximum wait for the set-ups of others.
-    package mutating func enter(_ ticket: Ticket, limit: Duration, at now: Instant) -> [Action] {
+    /// - Parameters:
+    ///   - limit: maximum wait for the set-ups of others.
+    ///   - pauses: whether the set-up waits for the headset's pause; false for a link that the headset opens.
+    package mutating func enter(_ ticket: Ticket, limit: Duration, pauses: Bool = true, at now: Instant) -> [Action] {
         guard current != ticket, !entries.contains(where: { $0.ticket == ticket }) else {
             return [.fault("\(ticket.address) asks twice for its turn")]
         }
         switch state {
-        case .idle: return finish(begin(ticket, at: now))
+        case .idle: return finish(begin(ticket, pauses: pauses, at: now))
         case .pausing, .busy:
             guard limit > .zero else { return [.refuse(ticket)] }
-            entries.append(Entry(ticket: ticket, deadline: now.advanced(by: limit)))
+            entries.append(Entry(ticket: ticket, deadline: now.advanced(by: limit), pauses: pauses))
             return finish([])
         }
     }
@@ -90,7 +94,7 @@ package struct LinkQueue: Sendable {
     /// Repeats the set-up whose turn it is: it keeps its turn, after the pause; `.grant` answers.
     package mutating func again(_ ticket: Ticket, at now: Instant) -> [Action] {
         switch state {
-        case .busy(ticket): return finish(begin(ticket, at: now))
+        case .busy(ticket): return finish(begin(ticket, pauses: true, at: now))
         case .idle, .pausing, .busy: return [.fault("\(ticket.address) begins again out of turn")]
         }
     }
@@ -106,7 +110,7 @@ package struct LinkQueue: Sendable {
         // The timer may be late: tickets past their deadline are refused.
         while case .idle = state, !entries.isEmpty {
             let next = entries.removeFirst()
-            actions += next.deadline > now ? begin(next.ticket, at: now) : [.refuse(next.ticket)]
+            actions += next.deadline > now ? begin(next.ticket, pauses: next.pauses, at: now) : [.refuse(next.ticket)]
         }
         if case .idle = state { actions.append(.idle) }
         return finish(actions)
@@ -132,8 +136,8 @@ package struct LinkQueue: Sendable {
         return finish(actions)
     }
 
-    private mutating func begin(_ ticket: Ticket, at now: Instant) -> [Action] {
-        if let end = closedAt[ticket.address]?.advanced(by: pause), end > now {
+    private mutating func begin(_ ticket: Ticket, pauses: Bool, at now: Instant) -> [Action] {
+        if pauses, let end = closedAt[ticket.address]?.advanced(by: pause), end > now {
             state = .pausing(ticket, until: end)
             return []
         }

@@ -59,7 +59,8 @@ extension VoiceLink {
         case .over: return finish([])
         }
         state = .queued(setUp)
-        return finish(before + [.queue(limit: setUp.request?.limit ?? limit)])
+        noted = nil
+        return finish(before + [.queue(limit: setUp.request?.limit ?? limit, pauses: !setUp.isIncoming)])
     }
 
     /// Handles the gateway's withdrawal of the link.
@@ -85,7 +86,9 @@ extension VoiceLink {
         }
         state = .closed
         if failure == .timedOut, liveness == .alive { liveness = .doubtful }
-        return finish(before + [.report(.failed(failure))])
+        let note: [Action] = noted == failure ? [] : [.note(.noCodec(failure))]
+        noted = nil
+        return finish(before + note + [.report(.failed(failure))])
     }
 
     // MARK: The queue
@@ -99,7 +102,7 @@ extension VoiceLink {
     /// Handles a turn that did not come, because the set-ups of others took too long.
     package mutating func turnRefused() -> [Action] {
         guard case .queued(let setUp) = state else { return finish([]) }
-        return finish(fail(setUp, .busy))
+        return finish([.note(.noTurn)] + fail(setUp, .busy))
     }
 
     func opening(_ setUp: SetUp) -> Action {
@@ -168,7 +171,7 @@ extension VoiceLink {
             // A headset that is switched off closes its audio first and its connection right after: that is not a request to
             // move the call to the board permanently.
             guard end != .byHeadset else {
-                state = .gracePeriod(until: now.advanced(by: Self.gracePeriod))
+                state = .gracePeriod(until: now.advanced(by: gracePeriod))
                 return finish([.gateway(.closed)])
             }
             state = .closed
@@ -193,8 +196,9 @@ extension VoiceLink {
 
     // MARK: Ends
 
-    /// Reports the failure to the gateway, which steps down a codec or gives up.
+    /// Reports the failure, which has been noted, to the gateway, which steps down a codec or gives up.
     private mutating func fail(_ setUp: SetUp, _ failure: AudioFailure) -> [Action] {
+        noted = failure
         if let request = setUp.request { state = .agreeing(request) } else { state = .closed }
         return [.leaveQueue, .setUpEnded(setUp.codec, failure), .gateway(.failed(failure))]
     }

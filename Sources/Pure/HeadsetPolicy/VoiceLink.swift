@@ -105,6 +105,12 @@ package struct VoiceLink: Sendable {
         case refused
         /// No packet arrived; not up: the other side closed it earlier.
         case nothingCameIn(isUp: Bool, isLast: Bool)
+        /// The set-ups of other headsets took too long.
+        case noTurn
+        /// The negotiation of a codec failed, for a reason of its own.
+        case noCodec(AudioFailure)
+        /// The request was not carried out in time; it was in this state.
+        case expired(State)
     }
 
     package enum Action: Hashable, Sendable {
@@ -113,8 +119,8 @@ package struct VoiceLink: Sendable {
         case makeRoom
         /// Room is no longer needed.
         case leaveRoom
-        /// `turnCame` or `turnRefused` answers.
-        case queue(limit: Duration)
+        /// `turnCame` or `turnRefused` answers. A link that the headset opens waits for no pause.
+        case queue(limit: Duration, pauses: Bool)
         /// Queue again, after the pause.
         case queueAgain
         /// The set-up has ended, or is no longer wanted.
@@ -162,7 +168,7 @@ package struct VoiceLink: Sendable {
     package static let busyLimit = Duration.seconds(2)
     /// Pause before the kernel is asked again.
     package static let busyPause = Duration.milliseconds(100)
-    /// Grace period: the connection may outlive the audio of a headset that is switched off this long.
+    /// Usual grace period: the connection may outlive the audio of a headset that is switched off this long.
     package static let gracePeriod = Duration.milliseconds(100)
     /// Time beyond the policy's own limit after which a request fails.
     package static let requestMargin = Duration.seconds(1)
@@ -170,11 +176,16 @@ package struct VoiceLink: Sendable {
     package static let blindAttempt = 3
 
     package internal(set) var state = State.closed
+    /// Time between the close by the headset and its report. Longer for a link that is a talk key: the end of the last word
+    /// is still on its way to the far end, and the next press may come.
+    package var gracePeriod: Duration = Self.gracePeriod
     var liveness = Liveness.alive
     /// It was already disconnected to free the controller: only once.
     var wasFreed = false
     /// Time limit for set-ups by the headset: from the last request.
     var limit = Duration.seconds(5)
+    /// Failure of the last set-up, which has been noted.
+    var noted: AudioFailure?
     private var deadline: Instant?
 
     package init() {}
@@ -312,6 +323,7 @@ package struct VoiceLink: Sendable {
 
     mutating func makeRoom(_ request: Request, at now: Instant) -> [Action] {
         state = .waiting(.music(since: now), request)
+        noted = nil
         return [.makeRoom]
     }
 
@@ -334,23 +346,23 @@ package struct VoiceLink: Sendable {
     /// Fails a request that the policy has not withdrawn in time.
     private mutating func expire(at now: Instant) -> [Action] {
         if liveness == .alive { liveness = .doubtful }
-        let failure = Action.report(.failed(.timedOut))
+        let failure: [Action] = [.note(.expired(state)), .report(.failed(.timedOut))]
         switch state {
         case .waiting(let obstacle, _):
             state = .closed
-            return leave(obstacle) + [failure]
+            return leave(obstacle) + failure
         case .agreeing:
             state = .closed
-            return [.gateway(.disconnect), failure]
+            return [.gateway(.disconnect)] + failure
         case .queued, .opening, .blocked, .awaitingFirstPacket:
-            return [.gateway(.disconnect)] + giveUp(.none, at: now) + [failure]
+            return [.gateway(.disconnect)] + giveUp(.none, at: now) + failure
         // Requested again during the close of the previous link, which is still to be reported.
         case .closing:
             state = .closing(.report)
-            return [failure]
+            return failure
         case .abandoned(let setUp, _):
             state = .abandoned(setUp, .report)
-            return [failure]
+            return failure
         case .closed, .open, .gracePeriod, .over: return []
         }
     }

@@ -6,6 +6,9 @@ package protocol FileSettings: Sendable {
     /// Accepted sections; empty for a file without any.
     static var sections: [String] { get }
 
+    /// Keys by a name of an earlier version, `section.name`. It works as before.
+    static var formerKeys: [String: Key] { get }
+
     /// What to do instead of an unknown key; nil names those that are accepted.
     static func advice(on name: String) -> String?
 
@@ -15,6 +18,8 @@ package protocol FileSettings: Sendable {
 
 extension FileSettings {
     package static var sections: [String] { [] }
+
+    package static var formerKeys: [String: Key] { [:] }
 
     package static func advice(on name: String) -> String? { nil }
 
@@ -51,7 +56,8 @@ extension FileSettings {
             throw SettingsError("'\(text)' is no entry; accepted: key = value")
         }
         let name = String(decoding: Self.trimmed(line[..<equals]), as: UTF8.self)
-        guard let key = Key(rawValue: Self.sections.isEmpty ? name : "\(section).\(name)") else {
+        let fullName = Self.sections.isEmpty ? name : "\(section).\(name)"
+        guard let key = Key(rawValue: fullName) ?? Self.formerKeys[fullName] else {
             let place = Self.sections.isEmpty ? name : "[\(section)] \(name)"
             throw SettingsError(Self.advice(on: name) ?? "\(place): there is no such key; accepted: \(Self.keys)")
         }
@@ -67,7 +73,8 @@ extension FileSettings {
             throw SettingsError("\(text): this file has no sections; accepted: \(keys)")
         }
         let section = String(text.dropFirst().prefix { $0 != "]" })
-        guard sections.contains(section), text == "[\(section)]" else {
+        let isFormer = formerKeys.keys.contains { $0.hasPrefix("\(section).") }
+        guard sections.contains(section) || isFormer, text == "[\(section)]" else {
             throw SettingsError("\(text) is no section; accepted: \(sections.joined(separator: ", "))")
         }
         return section

@@ -17,6 +17,7 @@ package enum RoutingLevel: String, Hashable, Sendable, CaseIterable {
         }
     }
 
+    /// Name on the bus (`levels` of `Router1.Explain`).
     package var name: String {
         switch self {
         case .jackAfterChoice: "jack plugged after the choice"
@@ -28,6 +29,9 @@ package enum RoutingLevel: String, Hashable, Sendable, CaseIterable {
         case .platformOrder: "platform order"
         }
     }
+
+    /// Name in the text for people, who set the default with `btcall fallback`.
+    var title: String { self == .default ? "fallback" : name }
 }
 
 /// Reason why a level yields no candidate.
@@ -44,7 +48,7 @@ package enum SkipReason: String, Hashable, Sendable, CaseIterable {
         case .noPlugGesture: "nothing was plugged during the call"
         case .pluggedBeforeChoice: "the choice is later than the plug"
         case .nothingPlugged: "nothing is plugged in"
-        case .noDefaultToOutrank: "there is no default to outrank"
+        case .noDefaultToOutrank: "there is no fallback to outrank"
         }
     }
 }
@@ -141,8 +145,8 @@ package enum Obstacle: Hashable, Sendable {
 
 /// State of a headset that can carry the call, with measured value and limit.
 package enum Standing: Hashable, Sendable {
-    /// - Parameter isAsked: false while nothing is open from which the headset would take the call.
-    case stable(Duration, required: Duration, isAsked: Bool)
+    /// - Parameter isRequired: false while nothing is open from which the headset would take the call.
+    case stable(Duration, required: Duration, isRequired: Bool)
     /// It is the route.
     case carrying(Duration, kept: Duration)
     /// Its link is being set up.
@@ -158,9 +162,11 @@ package enum Standing: Hashable, Sendable {
 
     package var text: String {
         switch self {
-        case .stable(let stable, let required, let isAsked):
+        case .stable(let stable, let required, _) where stable >= required:
+            "stable for \(ExplanationText.seconds(stable))"
+        case .stable(let stable, let required, let isRequired):
             "stable for \(ExplanationText.seconds(stable)) of \(ExplanationText.seconds(required))"
-                + (isAsked ? "" : ", not asked while nothing is open")
+                + (isRequired ? "" : ", not required while nothing is open")
         case .carrying(let carried, let kept):
             "carries the call for \(ExplanationText.seconds(carried)), kept \(ExplanationText.seconds(kept))"
         case .opening, .pausing, .queued:
@@ -323,7 +329,7 @@ extension Explanation: CustomStringConvertible {
         if let suspension { lines.append("not decided by the levels: \(suspension.text)") }
         lines += levels.map { finding in
             var line = finding.level == chosen ? "* " : "  "
-            line += "\(finding.level.number) \(finding.level.name)"
+            line += "\(finding.level.number) \(finding.level.title)"
             if let spec = finding.spec { line += ": \(spec)" }
             if let candidate = finding.candidate, candidate.description != finding.spec { line += " -> \(candidate)" }
             line += " — \(finding.verdict.text)"

@@ -167,7 +167,7 @@ extension RoutingPolicy {
         if pending?.address == headset.address, let standing = setUpStanding(of: headset, at: now) { return standing }
         return .stable(
             headset.settlesSince.duration(to: now), required: headset.settlesSince.duration(to: headset.readyAt),
-            isAsked: mustSettle(headset, at: now))
+            isRequired: mustSettle(headset, at: now))
     }
 
     /// Progress of a pending headset's link set-up; nil when the link is open.

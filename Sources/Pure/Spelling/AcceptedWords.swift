@@ -1,4 +1,4 @@
-/// Words in a sentence about accepted values: `auto, yes or no`, `stay | take`, `a list of msbc, cvsd`.
+/// Words in a sentence about accepted values: `auto, yes or no`, `stay, take`, `a list of msbc, cvsd`.
 package enum AcceptedWords {
     private static let list = "a list of "
 
@@ -6,7 +6,7 @@ package enum AcceptedWords {
     package static func words(in accepted: String) -> [String] {
         var words: [String] = []
         // By characters: a string separator would link the regular expression library into the daemon.
-        for part in accepted.split(whereSeparator: { $0 == "," || $0 == "|" }) {
+        for part in accepted.split(separator: ",") {
             let found = part.split(separator: " ").map { String($0) }
             switch found.count {
             case 1: words.append(found[0])
@@ -28,7 +28,7 @@ package enum AcceptedWords {
         }
         // Text after the words of a list describes the list, for example its notation.
         let elements = accepted.dropFirst(list.count).prefix { $0 != "(" }
-        let words = elements.split { $0 == "," || $0 == "|" }.map { $0.split(separator: " ") }.filter { $0.count == 1 }
+        let words = elements.split(separator: ",").map { $0.split(separator: " ") }.filter { $0.count == 1 }
             .map { String($0[0]) }
         let wrong = value.split { $0 == "," || $0 == " " }.map { String($0) }.first { !words.contains($0) }
         return wrong.flatMap { Suggestion.question(for: $0, among: words) }

@@ -1,6 +1,6 @@
 package import HandsFree
 
-/// The key of a headset that tells it on its AT connection, from the events of its `AudioGateway`.
+/// Reads the key of a headset that reports it on its AT connection, from the events of its `AudioGateway`.
 ///
 /// AT+XEVENT=TALK,1 and TALK,0 need no row: nothing else means a talk key. Other forms are patterns of a row.
 package struct ATTalkReader: Hashable, Sendable {
@@ -19,8 +19,8 @@ package struct ATTalkReader: Hashable, Sendable {
         self.release = release
     }
 
-    /// - Returns: nil for an event that is not the key's. Any other means that the event has no second meaning: a call key
-    ///   that is the talk key neither answers nor ends calls.
+    /// - Returns: nil for an event that is not the key's. An event of the key has no second meaning: a call key that is the
+    ///   talk key neither answers nor ends calls.
     package func read(_ event: AudioGateway.Event) -> TalkSignal? {
         if case .talkKey(let isPressed) = event { return isPressed ? .pressed : .released }
         if press.contains(where: { $0.matches(event) }) { return release.isEmpty ? .tapped : .pressed }

@@ -1,6 +1,6 @@
 import BluetoothTypes
 
-/// What was heard in a lesson in one way.
+/// What a lesson has received in one way: on the AT connection, by the voice link, from one service.
 struct LessonTrack: Sendable {
     enum Way: Hashable, Sendable {
         case at, link
@@ -136,7 +136,7 @@ struct LessonTrack: Sendable {
 
     // MARK: The row
 
-    /// How the device tells its key; the reason for one that is complete and yet cannot be a row.
+    /// How the device reports its key; a failure when its messages cannot make a row.
     func reading() -> Result<TalkRow.Reading, Reason> {
         let contents: (press: Content, release: Content?)
         if let pair {

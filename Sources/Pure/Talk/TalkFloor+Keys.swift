@@ -1,4 +1,5 @@
 import BluetoothTypes
+import TalkWords
 
 /// What presses and releases do, by mode.
 extension TalkFloor {
@@ -44,7 +45,7 @@ extension TalkFloor {
         }
     }
 
-    /// - Parameter press: the press that ends; nil when it is not known.
+    /// - Parameter press: the press that ends; nil: unknown.
     mutating func released(_ key: TalkKeyID, _ press: Held?, at now: Instant) -> [Action] {
         switch state {
         case .asking(let holder, let id, let time) where holder.key == key && !holder.isLatched:
@@ -66,7 +67,7 @@ extension TalkFloor {
         }
     }
 
-    /// Handles a key that is held too long: its release is not waited for.
+    /// Handles a key that is held too long, without waiting for its release.
     mutating func stuck(_ key: TalkKeyID, at now: Instant) -> [Action] {
         switch state {
         case .asking(let holder, _, _) where holder.key == key, .talking(let holder, _) where holder.key == key:
@@ -75,7 +76,7 @@ extension TalkFloor {
         }
     }
 
-    /// Handles a key that vanished. Latched or not: nobody could close the microphone with it any more.
+    /// Handles a key that vanished. A latched transmission ends as well: nobody could close the microphone with the key.
     mutating func gone(_ key: TalkKeyID) -> [Action] {
         switch state {
         case .asking(let holder, _, _) where holder.key == key, .talking(let holder, _) where holder.key == key:
@@ -90,7 +91,7 @@ extension TalkFloor {
 
     // MARK: Steps
 
-    /// Gives the floor to the highest key that is still held; nil when there is none. The far end notices nothing.
+    /// Gives the floor to the highest key that is still held; nil: no key is held. The far end notices nothing.
     private mutating func pass() -> [Action]? {
         let candidates = held.filter { !$0.isSpent }
         guard let next = candidates.min(by: { settings.rank($0.key) < settings.rank($1.key) }) else { return nil }

@@ -1,13 +1,14 @@
 package import BluetoothTypes
+import TalkWords
 
 /// The floor of one call: decides when its microphone is open, by keys, and by a provider that is asked.
 ///
 /// Inputs change the state at once; the caller performs all actions in order. In mode off, and while the call is not active,
 /// every input returns nothing.
 package struct TalkFloor: Sendable {
-    /// What the floor wants of the microphone's gate in this call.
+    /// State of the microphone's gate in this call.
     package enum Gate: String, Hashable, Sendable, CaseIterable {
-        /// The floor has no say: full duplex.
+        /// Full duplex: the keys do not act on the microphone.
         case free
         case closed, open
     }
@@ -42,7 +43,7 @@ package struct TalkFloor: Sendable {
     struct Holder: Hashable, Sendable {
         var key: TalkKeyID
         var since: Instant
-        /// Goes on without the key being held.
+        /// Continues without the key being held.
         var isLatched: Bool
     }
 
@@ -69,7 +70,7 @@ package struct TalkFloor: Sendable {
     var state = State.listening
     /// In the order of their presses.
     var held: [Held] = []
-    /// The provider was asked, and has neither refused nor been told.
+    /// The provider was asked; it has not refused, and does not know yet that the floor is free.
     var isAsked = false
     private var lastID: UInt32 = 0
     /// The voice link stays until then.
@@ -101,8 +102,8 @@ package struct TalkFloor: Sendable {
 
     // MARK: The call
 
-    /// Handles a call that became active. Keys that are held already have to be pressed again: no microphone opens by a press
-    /// from before.
+    /// Handles a call that became active. A press from before does not open the microphone: keys that are held have to be
+    /// pressed again.
     package mutating func callBecameActive(at now: Instant) -> [Action] {
         guard !isActive else { return [] }
         isActive = true
@@ -168,7 +169,7 @@ package struct TalkFloor: Sendable {
 
     // MARK: The provider
 
-    /// Handles the provider's answer; of a request that is over it means nothing.
+    /// Handles the provider's answer; the answer to a request that is over is ignored.
     package mutating func permissionAnswered(_ id: UInt32, isGranted: Bool, at now: Instant) -> [Action] {
         guard case .asking(let holder, id, _) = state else { return [] }
         guard isGranted else {
@@ -244,7 +245,7 @@ package struct TalkFloor: Sendable {
 
     func tone(_ tone: TalkTone) -> [Action] { settings.tones.contains(tone) ? [.play(tone)] : [] }
 
-    /// Ends every input: adds what the caller has to know. A microphone closes before, and opens before, anything else.
+    /// Completes the actions of an input with everything that has changed. The microphone comes first.
     private mutating func finish(_ actions: [Action], at now: Instant) -> [Action] {
         var next = Published()
         next.gate = gate

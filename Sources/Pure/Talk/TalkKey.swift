@@ -1,7 +1,7 @@
 package import BluetoothTypes
 import HandsFree
 
-/// One key, whatever it is connected by: pressed, released, stuck or gone.
+/// One key, however it is connected: pressed, released, stuck or gone.
 ///
 /// A reader turns bytes into signals, this machine turns signals into events for `TalkFloor` and for the bus. A device may
 /// repeat a press while it is held, lose a release, or flood: each press gives one event, and each event of a press is
@@ -20,7 +20,7 @@ package struct TalkKey: Sendable {
 
     package enum Event: String, Hashable, Sendable, CaseIterable {
         case pressed, released
-        /// Pressed, of a button that does not tell its releases.
+        /// Pressed; the button reports no releases.
         case tapped
         /// Held longer than the limit; `released` follows when it is released.
         case stuck
@@ -30,7 +30,7 @@ package struct TalkKey: Sendable {
 
     package enum Action: Hashable, Sendable {
         case event(Event)
-        /// For the log and a problem: the device sent too many signals, and none count for `rest`.
+        /// The device sent too many signals: none count until it has been silent for `rest`.
         case noteFlood
         /// Call `deadlineReached` at this time, once; replaces an earlier deadline, nil cancels it.
         case setDeadline(Instant?)
@@ -84,7 +84,7 @@ package struct TalkKey: Sendable {
         }
     }
 
-    /// Handles what a reader returned. A device that is gone says nothing.
+    /// Handles a signal from a reader; ignored while the device is gone.
     package mutating func signal(_ signal: TalkSignal, at now: Instant) -> [Action] {
         switch state {
         case .gone: return finish([])

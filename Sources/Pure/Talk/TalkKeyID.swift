@@ -2,7 +2,7 @@ package import BluetoothTypes
 
 /// One key of the box, as long as it is configured or its device is known.
 package struct TalkKeyID: Hashable, Comparable, Sendable {
-    /// What the key belongs to. The order of the cases is the default order of the keys: who has the higher one talks.
+    /// What the key belongs to. The order of the cases is the default order of the keys: the higher key talks.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         /// An input of the board: evdev, GPIO, a HID key.
         case board

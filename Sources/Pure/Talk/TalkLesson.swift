@@ -4,8 +4,8 @@ package import HandsFree
 /// Makes a row of an unknown device from three presses, each held for about a second and released.
 ///
 /// The caller connects what the device offers, passes on everything that it hears, and tells the person how many presses have
-/// been recognised. Each way in which the device speaks is looked at alone; of several that fit, AT counts before a
-/// notification, and that before the serial port and the voice link.
+/// been recognised. Each way in which the device sends is evaluated alone. Of several that fit, AT is preferred, then a
+/// notification, the serial port and the voice link.
 package struct TalkLesson: Sendable {
     package enum Observation: Hashable, Sendable {
         case at(AudioGateway.Event)
@@ -16,7 +16,7 @@ package struct TalkLesson: Sendable {
         case notification(service: ServiceUUID, characteristic: ServiceUUID, [UInt8])
     }
 
-    /// Why there is no row.
+    /// Why the lesson gave no row.
     package enum Failure: Hashable, Sendable {
         /// Nothing at all arrived.
         case silent

@@ -1,14 +1,13 @@
 package import BluetoothTypes
 
-/// One row of a file of talk keys: which devices, and how they tell that their key is pressed.
+/// One row of a file of talk keys: which devices it is for, and how they report their key.
 package struct TalkRow: Hashable, Sendable {
-    /// File that the row comes from, in the order in which they count: a learnt row before an administrator's, and that before
-    /// a shipped one.
+    /// File that the row comes from. A learnt row takes precedence over an administrator's, and that over a shipped one.
     package enum Origin: String, Hashable, Sendable, CaseIterable {
         case shipped, admin, learnt
     }
 
-    /// How the device tells it. A release without patterns: the button sends the same for each press.
+    /// How the device reports its key. An empty release: the button sends the same for each press.
     package enum Reading: Hashable, Sendable {
         case at(press: [ATTalkPattern], release: [ATTalkPattern])
         case link
@@ -27,7 +26,7 @@ package struct TalkRow: Hashable, Sendable {
     package let reading: Reading
     /// The voice link stays open between presses; false: it is opened by the press. Always false for `link`.
     package let keepsLink: Bool
-    /// Where it is known from.
+    /// Source of the row, for people.
     package let reference: String
     package internal(set) var isEnabled = true
 
@@ -62,7 +61,7 @@ package struct TalkRow: Hashable, Sendable {
         }
     }
 
-    /// - Returns: why the row is for this device, in words; nil when it is not.
+    /// - Returns: why the row applies to this device, in words; nil: it does not apply.
     package func reasons(for subject: TalkSubject) -> [String]? {
         let reasons = conditions.compactMap { $0.reason(for: subject) }
         return isEnabled && !conditions.isEmpty && reasons.count == conditions.count ? reasons : nil

@@ -10,7 +10,7 @@ package struct TalkRows: Hashable, Sendable {
     }
 
     package private(set) var files: [File] = []
-    /// In the order in which they are tried: the first one whose conditions all hold is a device's.
+    /// In order of precedence: the first row whose conditions all hold is the device's.
     package private(set) var rows: [TalkRow] = []
     /// Names that a file switches off but no earlier file has.
     package private(set) var unknownNames: [String] = []
@@ -40,13 +40,13 @@ package struct TalkRows: Hashable, Sendable {
         return result
     }
 
-    /// The row of a device; nil for a device that is not known as a talk key.
+    /// The row of a device; nil: no row is for it.
     package func row(for subject: TalkSubject) -> TalkRow? { rows.first { $0.reasons(for: subject) != nil } }
 
     /// The learnt rows as a whole file, for the state directory.
     package var learntText: String { Self.text(rows.filter { $0.origin == .learnt }) }
 
-    /// These rows with one learnt row more; it replaces the one of the same name.
+    /// These rows and a learnt one, which replaces the learnt row of the same name.
     package func learning(_ row: TalkRow) -> TalkRows {
         var result = self
         result.rows.removeAll { $0.origin == .learnt && $0.name == row.name }
@@ -54,7 +54,7 @@ package struct TalkRows: Hashable, Sendable {
         return result
     }
 
-    /// These rows without a learnt one; nil when there is none of this name.
+    /// These rows without a learnt one; nil: no learnt row has this name.
     package func forgetting(_ name: String) -> TalkRows? {
         var result = self
         result.rows.removeAll { $0.origin == .learnt && $0.name == name }

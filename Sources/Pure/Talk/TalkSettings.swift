@@ -1,14 +1,4 @@
-/// How a key acts on the microphone of a call.
-package enum TalkMode: String, Hashable, Sendable, CaseIterable {
-    /// Full duplex: the microphone is not touched.
-    case off
-    /// Open while a key is held.
-    case push
-    /// Each press changes between open and closed; releases mean nothing.
-    case toggle
-    /// Held: like push. A short press stays open until the next press, as key panels of intercoms do.
-    case latch
-}
+package import TalkWords
 
 /// Tone for the wearer; the far end does not hear it.
 package enum TalkTone: String, Hashable, Sendable, CaseIterable {
@@ -52,7 +42,7 @@ package struct TalkSettings: Hashable, Sendable {
         self.mode = mode
     }
 
-    /// The settings of a call: what the call says counts before what its provider says, and that before these.
+    /// The settings of a call: its own mode takes precedence over its provider's, and that over this one.
     package func overridden(provider: TalkMode?, call: TalkMode?) -> TalkSettings {
         var settings = self
         settings.mode = call ?? provider ?? mode

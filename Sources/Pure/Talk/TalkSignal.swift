@@ -1,11 +1,11 @@
-/// What a reader made of the bytes, the events or the link of one device.
+/// Signal of a key, recognised by a reader in the bytes, the events or the link of its device.
 package enum TalkSignal: String, Hashable, Sendable, CaseIterable {
     case pressed, released
     /// A button that sends the same message for each press, and nothing when it is released.
     case tapped
 }
 
-/// Way in which a wireless device tells that its key is pressed; keys of the board (evdev, GPIO) need none.
+/// How a wireless device reports its key; keys of the board (evdev, GPIO) need none.
 package enum TalkProtocol: String, Hashable, Sendable, CaseIterable {
     /// A command on the headset's AT connection: AT+XEVENT=TALK,1.
     case at

@@ -33,8 +33,7 @@ package struct CallCapabilities: OptionSet, Hashable, Sendable {
     package static let mute = CallCapabilities(rawValue: 1 << 4)
     package static let dial = CallCapabilities(rawValue: 1 << 5)
     package static let video = CallCapabilities(rawValue: 1 << 6)
-    package static let transfer = CallCapabilities(rawValue: 1 << 7)
-    package static let talk = CallCapabilities(rawValue: 1 << 8)
+    package static let talk = CallCapabilities(rawValue: 1 << 7)
 
     /// Reads a word of `CallProvider1`'s option `capabilities`; nil for an unknown one.
     package init?(word: String) {
@@ -46,7 +45,6 @@ package struct CallCapabilities: OptionSet, Hashable, Sendable {
         case "mute": self = .mute
         case "dial": self = .dial
         case "video": self = .video
-        case "transfer": self = .transfer
         case "talk": self = .talk
         default: return nil
         }

@@ -44,7 +44,6 @@ package enum ProviderAction: Hashable, Sendable {
     case swap(hold: CallID, resume: CallID)
     case sendDTMF(CallID, String)
     case conference([CallID])
-    case transfer([CallID])
 
     /// The calls concerned.
     package var calls: [CallID] {
@@ -53,14 +52,14 @@ package enum ProviderAction: Hashable, Sendable {
             .setHeld(let id, _), .sendDTMF(let id, _):
             [id]
         case .swap(let first, let second): [first, second]
-        case .conference(let ids), .transfer(let ids): ids
+        case .conference(let ids): ids
         }
     }
 
     /// Whether the action ends the call, so that an end for another reason also fulfils it.
     var endsCall: Bool {
         switch self {
-        case .reject, .hangUp, .giveUp, .transfer: true
+        case .reject, .hangUp, .giveUp: true
         case .start, .answer, .setHeld, .swap, .sendDTMF, .conference: false
         }
     }

@@ -43,7 +43,7 @@ package enum ThreeWayAction: Hashable, Sendable {
     case consult(index: Int)
     /// 3
     case join
-    /// 4
+    /// 4: no application can do it; the table refuses it, and btcalld does not offer it to headsets.
     case transfer
 
     /// Reads `0`, `1`, `11`…`17`, `2`, `21`…`27`, `3`, `4`; nil for anything else.

@@ -154,8 +154,6 @@ extension CallTable {
                     if call.state == .held { call.state = .active }
                 }
             }
-        case .transfer(let ids):
-            for id in ids { setState(id, .ended(.transferred), &actions) }
         }
     }
 
@@ -170,7 +168,7 @@ extension CallTable {
         switch step {
         case .answer(let id): call(id)?.state == .active
         case .setHeld(let id, let held): call(id)?.state == (held ? .held : .active)
-        case .start, .reject, .hangUp, .giveUp, .swap, .sendDTMF, .conference, .transfer: false
+        case .start, .reject, .hangUp, .giveUp, .swap, .sendDTMF, .conference: false
         }
     }
 }

@@ -128,8 +128,8 @@ extension CallTable {
             guard call.state == .active else { return Plan(try planSwap(resume: [call]), split: call.id) }
             guard let room = holding(active.filter { $0.id != call.id }) else { throw .notSupported }
             return Plan(room, split: call.id)
-        case .join: return Plan(try planTogether(.conference) { .conference($0) })
-        case .transfer: return Plan(try planTogether(.transfer) { .transfer($0) })
+        case .join: return Plan(try planConference())
+        case .transfer: throw .notSupported
         }
     }
 
@@ -144,15 +144,13 @@ extension CallTable {
         return room + list.map { .setHeld($0.id, false) }
     }
 
-    /// An active and a held call of one provider with `capability`.
-    private func planTogether(
-        _ capability: CallCapabilities, _ make: ([CallID]) -> ProviderAction
-    ) throws(CallRequestFailure) -> [ProviderAction] {
+    /// Joins an active and a held call of one provider.
+    private func planConference() throws(CallRequestFailure) -> [ProviderAction] {
         guard !active.isEmpty, !held.isEmpty else { throw .noSuchCall }
         let all = active + heldParty
-        guard Set(all.map(\.provider)).count == 1, all.allSatisfy({ $0.capabilities.contains(capability) }) else {
+        guard Set(all.map(\.provider)).count == 1, all.allSatisfy({ $0.capabilities.contains(.conference) }) else {
             throw .notSupported
         }
-        return [make(all.map(\.id).sorted())]
+        return [.conference(all.map(\.id).sorted())]
     }
 }

@@ -75,7 +75,7 @@ extension TokenKey {
     /// the file's name without its ending.
     init(publicKey bytes: [UInt8], file: String) throws(TokenKeyError) {
         let text = String(decoding: bytes, as: UTF8.self)
-        guard !text.contains("PRIVATE KEY") else { throw .privateKey(file: file) }
+        guard !Self.namesPrivateKey(bytes) else { throw .privateKey(file: file) }
         let name = file.lastIndex(of: ".").map { String(file[..<$0]) } ?? file
         if let key = Self.pem(text) {
             self.init(id: name, material: .ed25519(key))
@@ -90,6 +90,13 @@ extension TokenKey {
             let x = json["x"]?.stringValue, let key = Base64URL.bytes(x.utf8), key.count == Self.publicKeyBytes
         else { throw .notPublicKey(file: file) }
         self.init(id: json["kid"]?.stringValue ?? name, material: .ed25519(key))
+    }
+
+    /// Whether a file has the label of a private key. A string's own `contains` would bring the regular expression library
+    /// into btcall-web, more than 1 MB.
+    private static func namesPrivateKey(_ file: [UInt8]) -> Bool {
+        let label = Array("PRIVATE KEY".utf8)
+        return file.indices.contains { file[$0...].starts(with: label) }
     }
 
     /// SubjectPublicKeyInfo of Ed25519 up to the key's bytes (RFC 8410 §4).

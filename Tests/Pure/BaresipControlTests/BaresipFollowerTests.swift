@@ -11,35 +11,8 @@ import Testing
     private typealias Player = BaresipPlayer
 
     @Test func `an incoming call is answered, held, resumed, given tones, muted and ended`() throws {
-        var player = Player.following(BaresipDialogue.incoming)
-        let key = try #require(player.keys().first)
         let ann = BaresipPeer(uri: "sip:+4930123@127.0.0.1:15060", name: "Ann Ä")
-        #expect(
-            player.removeActions() == [
-                .connect, .note(.following(.v1dot0)), .appeared, .added(key, .incoming, ann, .incoming),
-            ])
-        player.request(.answer(key), 1)
-        player.play()
-        // Not before baresip reports the call as established.
-        #expect(player.removeActions() == [.changed(key, .active), .completed(.init(1), nil)])
-        player.request(.setHeld(key, true), 2)
-        player.play()
-        // baresip does not report the far end's hold, which follows.
-        #expect(player.removeActions() == [.completed(.init(2), nil)])
-        player.request(.setHeld(key, false), 3)
-        player.play()
-        #expect(player.removeActions() == [.completed(.init(3), nil)])
-        player.request(.sendTones(key, "5#"), 4)
-        player.play()
-        player.request(.setMuted(key, true), 5)
-        player.play()
-        #expect(player.removeActions() == [.completed(.init(4), nil), .completed(.init(5), nil)])
-        player.request(.end(key, .localHangUp), 6)
-        player.play()
-        #expect(player.removeActions() == [.changed(key, .ended(.localHangUp)), .completed(.init(6), nil)])
-        #expect(player.rest == 0)
-        #expect(player.takeSent() == [])
-        #expect(player.follower.deadline == nil)
+        try Player.useIncomingCall(BaresipDialogue.incoming, from: ann, .v1dot0)
     }
 
     @Test func `a dialled call rings, is answered and ends; another one fails with its reason`() {

@@ -1,5 +1,6 @@
 import BaresipControl
 import BluetoothTypes
+import Telephony
 import Testing
 
 /// Plays a dialogue: feeds baresip's lines to the follower and expects the follower to send the controller's lines.
@@ -85,5 +86,38 @@ struct BaresipPlayer {
         player.connect()
         player.play()
         return player
+    }
+
+    /// Plays a dialogue in which a call comes in, is answered, held, resumed, given tones, muted and ended, and checks what
+    /// the follower reports at each step.
+    static func useIncomingCall(_ dialogue: String, from peer: BaresipPeer, _ release: BaresipRelease) throws {
+        var player = following(dialogue)
+        let key = try #require(player.keys().first)
+        #expect(
+            player.removeActions() == [
+                .connect, .note(.following(release)), .appeared, .added(key, .incoming, peer, .incoming),
+            ])
+        player.request(.answer(key), 1)
+        player.play()
+        // Not before baresip reports the call as established.
+        #expect(player.removeActions() == [.changed(key, .active), .completed(.init(1), nil)])
+        player.request(.setHeld(key, true), 2)
+        player.play()
+        // baresip does not report the far end's hold, which follows.
+        #expect(player.removeActions() == [.completed(.init(2), nil)])
+        player.request(.setHeld(key, false), 3)
+        player.play()
+        #expect(player.removeActions() == [.completed(.init(3), nil)])
+        player.request(.sendTones(key, "5#"), 4)
+        player.play()
+        player.request(.setMuted(key, true), 5)
+        player.play()
+        #expect(player.removeActions() == [.completed(.init(4), nil), .completed(.init(5), nil)])
+        player.request(.end(key, .localHangUp), 6)
+        player.play()
+        #expect(player.removeActions() == [.changed(key, .ended(.localHangUp)), .completed(.init(6), nil)])
+        #expect(player.rest == 0)
+        #expect(player.takeSent() == [])
+        #expect(player.follower.deadline == nil)
     }
 }

@@ -10,32 +10,7 @@ import Testing
     private let ann = BaresipPeer(uri: "sip:+4930123@127.0.0.1:16060", name: "Ann Ä")
 
     @Test func `a call is resumed although baresip 1.1 answers that it is not`() throws {
-        var player = Player.following(BaresipDialogue.incoming11)
-        let key = try #require(player.keys().first)
-        #expect(
-            player.removeActions() == [
-                .connect, .note(.following(.v1dot1)), .appeared, .added(key, .incoming, ann, .incoming),
-            ])
-        player.request(.answer(key), 1)
-        player.play()
-        #expect(player.removeActions() == [.changed(key, .active), .completed(.init(1), nil)])
-        player.request(.setHeld(key, true), 2)
-        player.play()
-        #expect(player.removeActions() == [.completed(.init(2), nil)])
-        player.request(.setHeld(key, false), 3)
-        player.play()
-        #expect(player.removeActions() == [.completed(.init(3), nil)])
-        player.request(.sendTones(key, "5#"), 4)
-        player.play()
-        player.request(.setMuted(key, true), 5)
-        player.play()
-        #expect(player.removeActions() == [.completed(.init(4), nil), .completed(.init(5), nil)])
-        player.request(.end(key, .localHangUp), 6)
-        player.play()
-        #expect(player.removeActions() == [.changed(key, .ended(.localHangUp)), .completed(.init(6), nil)])
-        #expect(player.rest == 0)
-        #expect(player.takeSent() == [])
-        #expect(player.follower.deadline == nil)
+        try Player.useIncomingCall(BaresipDialogue.incoming11, from: ann, .v1dot1)
     }
 
     @Test(arguments: ["(on hold)", ""])

@@ -212,14 +212,6 @@ import Testing
         #expect(AudioGatewayFeatures(word: "three way") == nil)
     }
 
-    @Test func `options follow the providers' capabilities and always include those that headsets need`() {
-        #expect(ThreeWayOption.options(for: []).map(\.rawValue) == ["0", "1", "1x", "2"])
-        #expect(ThreeWayOption.options(for: .hold).map(\.rawValue) == ["0", "1", "1x", "2", "2x"])
-        #expect(ThreeWayOption.options(for: .conference).map(\.rawValue) == ["0", "1", "1x", "2"])
-        let all: CallCapabilities = [.hold, .conference, .transfer]
-        #expect(ThreeWayOption.options(for: all) == ThreeWayOption.allCases)
-    }
-
     @Test func `reserved bits stay zero`() {
         #expect(AudioGatewayFeatures(rawValue: .max).rawValue == 0x7FFF)
         #expect(HandsFreeFeatures(rawValue: .max).rawValue == 0xFFF)

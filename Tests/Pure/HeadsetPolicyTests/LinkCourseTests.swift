@@ -41,8 +41,9 @@ import Testing
 ///
 /// - one set-up at a time, and only with a granted turn;
 /// - never two links of one headset, nor a set-up beside a link of it;
-/// - the pause between a close and the next set-up;
+/// - the pause between a close and the next set-up, unless the headset opens that link;
 /// - each request ends as opened, failed or closed, within its deadline;
+/// - the log has a reason for each failure;
 /// - no report of a connection that has ended; no fault of our own.
 struct LinkWorld {
     private struct Connection {
@@ -58,6 +59,8 @@ struct LinkWorld {
         /// The policy waits for the end of the link, or of its set-up, until then.
         var closePromise: Instant?
         var isUp = false
+        /// The reason of a failure was noted since the last report.
+        var isExplained = false
         var closedAt: Instant?
     }
 
@@ -277,11 +280,11 @@ struct LinkWorld {
         case .gateway(let input): tell(index, input)
         case .makeRoom: connections[index].roomAt = now.advanced(by: .milliseconds(Int64(random.below(2) * 400)))
         case .leaveRoom: connections[index].roomAt = nil
-        case .queue(let limit):
+        case .queue(let limit, let pauses):
             ticketCount += 1
             let ticket = LinkQueue.Ticket(address, number: ticketCount)
             connections[index].ticket = ticket
-            perform(queue.enter(ticket, limit: limit, at: now))
+            perform(queue.enter(ticket, limit: limit, pauses: pauses, at: now))
         case .queueAgain:
             connections[index].isGranted = false
             if let ticket = connections[index].ticket { perform(queue.again(ticket, at: now)) }
@@ -290,7 +293,8 @@ struct LinkWorld {
             connections[index].ticket = nil
             connections[index].isGranted = false
             perform(queue.leave(ticket, at: now))
-        case .open, .accept: open(index)
+        case .open: open(index, pauses: true)
+        case .accept: open(index, pauses: false)
         case .cancelOpening:
             for number in openings.indices where openings[number].connection == index {
                 openings[number].isCancelled = true
@@ -308,7 +312,8 @@ struct LinkWorld {
         case .freeController: seen.insert("freeController")
         case .setDeadline(let time): connections[index].deadline = time
         case .fault(let reason): fail("fault of \(address): \(reason)")
-        case .setUpEnded, .retried, .note: break
+        case .note(.waitsForData), .setUpEnded, .retried: break
+        case .note: connections[index].isExplained = true
         }
     }
 
@@ -317,14 +322,14 @@ struct LinkWorld {
         queue.closed(connections[index].address, at: now)
     }
 
-    private mutating func open(_ index: Int) {
+    private mutating func open(_ index: Int, pauses: Bool) {
         let address = connections[index].address
         if !openings.isEmpty { fail("\(address) is set up beside \(openings.map(\.connection))") }
         if !connections[index].isGranted { fail("\(address) is set up out of turn") }
         if carried.contains(where: { $0.address == address && $0.endAt == nil }) {
             fail("\(address) has a link already")
         }
-        if let closedAt = connections[index].closedAt, closedAt.duration(to: now) < queue.pause {
+        if pauses, let closedAt = connections[index].closedAt, closedAt.duration(to: now) < queue.pause {
             fail("\(address) is set up right after its close")
         }
         let answer = Duration.milliseconds(Int64(random.below(8) == 0 ? 3000 : random.below(400)))
@@ -381,14 +386,16 @@ struct LinkWorld {
             seen.insert(report == .opened(.cvsd) || report == .opened(.mSBC) ? "opened" : "openedByHeadset")
             connections[index].isUp = true
             connections[index].promise = nil
-        case .failed:
+        case .failed(let failure):
             seen.insert("failed")
+            if !connections[index].isExplained { fail("\(failure) without a reason") }
             connections[index].promise = nil
         case .closed:
             seen.insert("closed")
             connections[index].isUp = false
             connections[index].closePromise = nil
         }
+        connections[index].isExplained = false
     }
 
     // MARK: Rules

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct LinkQueueTests {
     private enum Input {
-        case enter(LinkQueue.Ticket, limit: Int64)
+        case enter(LinkQueue.Ticket, limit: Int64, pauses: Bool = true)
         case again(LinkQueue.Ticket)
         case leave(LinkQueue.Ticket)
         case closed(LinkQueue.Ticket)
@@ -25,8 +25,8 @@ import Testing
             var actions: [LinkQueue.Action] = []
             let now = after(step.at)
             switch step.input {
-            case .enter(let ticket, let limit):
-                actions = queue.enter(ticket, limit: .milliseconds(limit), at: now)
+            case .enter(let ticket, let limit, let pauses):
+                actions = queue.enter(ticket, limit: .milliseconds(limit), pauses: pauses, at: now)
             case .again(let ticket): actions = queue.again(ticket, at: now)
             case .leave(let ticket): actions = queue.leave(ticket, at: now)
             case .closed(let ticket): queue.closed(ticket.address, at: now)
@@ -57,6 +57,16 @@ import Testing
             (250, .deadline, []),
             (300, .deadline, [.grant(Self.first), .setDeadline(after(5200))]),
             (310, .leave(Self.first), [.grant(Self.second), .setDeadline(nil)]),
+        ])
+    }
+
+    @Test func `a link that the headset opens waits for no pause`() {
+        _ = play([
+            (0, .closed(Self.first), []),
+            (100, .enter(Self.first, limit: 5000, pauses: false), [.grant(Self.first)]),
+            (110, .closed(Self.second), []),
+            (120, .enter(Self.second, limit: 5000, pauses: false), [.setDeadline(after(5120))]),
+            (200, .leave(Self.first), [.grant(Self.second), .setDeadline(nil)]),
         ])
     }
 

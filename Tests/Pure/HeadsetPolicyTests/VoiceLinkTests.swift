@@ -101,7 +101,7 @@ import Testing
             [
                 (0, .requested(attempt: 1), [.makeRoom, .setDeadline(after(6000))]),
                 (400, .roomMade, [.gateway(.connect(hint: nil))]),
-                (700, .connect(.mSBC), [.queue(limit: .milliseconds(4600))]),
+                (700, .connect(.mSBC), [.queue(limit: .milliseconds(4600), pauses: true)]),
                 (700, .turnCame, [.open(.mSBC, limit: .milliseconds(4600))]),
                 (900, .linkCame, [.carry, .setDeadline(after(1900))]),
                 (
@@ -127,7 +127,7 @@ import Testing
                     50, .openingFailed(.refused),
                     [.note(.refused), .leaveQueue, .setUpEnded(.mSBC, .refused), .gateway(.failed(.refused))]
                 ),
-                (60, .connect(.cvsd), [.queue(limit: LinkInput.limit)]),
+                (60, .connect(.cvsd), [.queue(limit: LinkInput.limit, pauses: true)]),
                 (60, .turnCame, [.open(.cvsd, limit: LinkInput.limit)]),
                 (
                     70, .openingFailed(.timedOut),
@@ -167,7 +167,7 @@ import Testing
         play(
             &link,
             [
-                (0, .accept(.cvsd), [.queue(limit: .seconds(5))]),
+                (0, .accept(.cvsd), [.queue(limit: .seconds(5), pauses: false)]),
                 (0, .turnCame, [.accept(.cvsd, limit: .seconds(5))]),
                 (10, .linkCame, [.carry, .setDeadline(after(1010))]),
                 (
@@ -266,8 +266,16 @@ import Testing
                 (0, .ended(.byHeadset), [.gateway(.closed), .setDeadline(after(100))]),
                 (
                     50, .accept(.cvsd),
-                    [.report(.closed(.byHeadset)), .queue(limit: LinkInput.limit), .setDeadline(nil)]
+                    [.report(.closed(.byHeadset)), .queue(limit: LinkInput.limit, pauses: false), .setDeadline(nil)]
                 ),
+            ])
+        var talkKey = try self.link("open")
+        talkKey.gracePeriod = .milliseconds(300)
+        play(
+            &talkKey,
+            [
+                (0, .ended(.byHeadset), [.gateway(.closed), .setDeadline(after(300))]),
+                (300, .deadline, [.report(.closed(.byHeadset))]),
             ])
         var lost = try self.link("open")
         play(&lost, [(0, .ended(.lost), [.gateway(.closed), .report(.closed(.lost))])])
@@ -319,13 +327,33 @@ import Testing
         }
     }
 
+    @Test func `a failure is noted once, with its reason`() throws {
+        var unanswered = try link("agreeing")
+        #expect(
+            LinkInput.negotiationFailed(.unanswered).apply(to: &unanswered, at: after(0))
+                == [.note(.noCodec(.unanswered)), .report(.failed(.unanswered)), .setDeadline(nil)])
+        var passedOver = try link("queued")
+        #expect(
+            LinkInput.turnRefused.apply(to: &passedOver, at: after(0))
+                == [.note(.noTurn), .leaveQueue, .setUpEnded(.mSBC, .busy), .gateway(.failed(.busy))])
+        #expect(
+            LinkInput.negotiationFailed(.busy).apply(to: &passedOver, at: after(0))
+                == [.report(.failed(.busy)), .setDeadline(nil)])
+        // The headset's own link, later.
+        #expect(
+            LinkInput.negotiationFailed(.busy).apply(to: &passedOver, at: after(0))
+                == [.note(.noCodec(.busy)), .report(.failed(.busy))])
+    }
+
     @Test func `a request that is not withdrawn fails after its grace period`() throws {
         for name in [
             "silence", "music", "agreeing", "queued", "opening", "blocked", "awaiting", "reclosing", "rewanted",
         ] {
             var link = try link(name)
+            let state = link.state
             let actions = LinkInput.deadline.apply(to: &link, at: after(6000))
             #expect(actions.contains(.report(.failed(.timedOut))), "\(name)")
+            #expect(actions.contains(.note(.expired(state))), "\(name)")
             #expect(link.request == nil)
         }
     }

@@ -20,7 +20,7 @@ import Testing
         return policy
     }
 
-    @Test func `without a headset the default is chosen and the preferred level gives the reason`() {
+    @Test func `without a headset the fallback is chosen and the preferred level gives the reason`() {
         let text = policyInCall().explain(at: at(2500)).description
         #expect(
             text == """
@@ -30,10 +30,12 @@ import Testing
                   1a jack, latched — jackGesture is not latched
                   2 preferred: bluetooth — not connected
                   3 jack plugged during the call — nothing was plugged during the call
-                * 4 default: earpiece — eligible
+                * 4 fallback: earpiece — eligible
                   5 platform order -> earpiece — eligible
                 next: nothing is due
                 """)
+        // On the bus the level has the name of `Router1.Default`.
+        #expect(RoutingLevel.default.name == "default")
     }
 
     @Test func `a settling headset shows how long it has been stable, and how long it must be`() throws {
@@ -182,7 +184,7 @@ import Testing
               1a jack, latched — jackGesture is not latched
             \(chosen == .preferred ? "*" : " ") 2 preferred: bluetooth -> \(preferred)
               3 jack plugged during the call — nothing was plugged during the call
-            \(chosen == .default ? "*" : " ") 4 default: earpiece — eligible
+            \(chosen == .default ? "*" : " ") 4 fallback: earpiece — eligible
               5 platform order -> \(platform)
             next: nothing is due
             """
@@ -232,18 +234,24 @@ import Testing
                     platform: second))
     }
 
-    @Test func `an eligible headset shows how long it has been stable, and whether that counts`() throws {
+    @Test func `an eligible headset shows how long it has been stable, and a limit only until it has settled`() throws {
         var policy = policyInCall()
         _ = policy.handle(.select(.earpiece), at: at(0))
         _ = policy.handle(.headsetConnected(h1, profiles: [.hfp]), at: at(5000))
-        expect(try preferred(policy, at: 12_200), "eligible: stable for 7.2 s of 1.0 s", 7200, 1000)
+        expect(try preferred(policy, at: 12_200), "eligible: stable for 7.2 s", 7200, 1000)
         _ = policy.handle(.callEnded(call: "c"), at: at(13_000))
         _ = policy.handle(.headsetDisconnected(h1), at: at(14_000))
         #expect(try preferred(policy, at: 14_000).verdict.text == "not connected")
         _ = policy.handle(.headsetConnected(h1, profiles: [.hfp]), at: at(15_000))
         expect(
-            try preferred(policy, at: 15_400), "eligible: stable for 0.4 s of 1.0 s, not asked while nothing is open",
-            400, 1000)
+            try preferred(policy, at: 15_400),
+            "eligible: stable for 0.4 s of 1.0 s, not required while nothing is open", 400, 1000)
+        expect(try preferred(policy, at: 16_000), "eligible: stable for 1.0 s", 1000, 1000)
+        // A choice made at once leaves a limit that would read as 0.0 s.
+        _ = policy.handle(.headsetDisconnected(h1), at: at(20_000))
+        _ = policy.handle(.headsetConnected(h1, profiles: [.hfp]), at: at(21_000))
+        _ = policy.handle(.setPreferred(.bluetooth), at: at(21_020))
+        expect(try preferred(policy, at: 21_320), "eligible: stable for 0.3 s", 320, 20)
     }
 
     @Test func `a headset that is absent or was lost shows how long it must be stable`() throws {

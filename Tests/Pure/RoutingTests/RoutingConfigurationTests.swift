@@ -8,7 +8,7 @@ import Testing
         var configuration = RoutingConfiguration()
         try configuration.set(key: key.rawValue, value: RoutingConfiguration.defaultValue(of: key))
         #expect(configuration == RoutingConfiguration())
-        #expect(key.documentation.hasSuffix("."))
+        #expect(key.documentation.first?.isLowercase == true && key.documentation.last != ".")
         #expect(!key.type.accepted.isEmpty)
     }
 
@@ -37,20 +37,20 @@ import Testing
 
     @Test(arguments: [
         ("settleMs", "1", "unknown key 'settleMs'; accepted: exclude, headsetOrder, newHeadset,"),
-        ("newHeadset", "steal", "newHeadset: 'steal' is not accepted; accepted: stay | take"),
-        ("jackGesture", "", "jackGesture: '' is not accepted; accepted: off | midCall | latched"),
-        ("inbandRing", "maybe", "inbandRing: 'maybe' is not accepted; accepted: true | false"),
+        ("newHeadset", "steal", "newHeadset: 'steal' is not accepted; accepted: stay, take"),
+        ("jackGesture", "", "jackGesture: '' is not accepted; accepted: off, midCall, latched"),
+        ("inbandRing", "maybe", "inbandRing: 'maybe' is not accepted; accepted: true or false"),
         (
             "settleBluetoothMilliseconds", "-1",
-            "settleBluetoothMilliseconds: '-1' is not accepted; accepted: 0 to 3600000 (milliseconds)"
+            "settleBluetoothMilliseconds: '-1' is not accepted; accepted: a whole number from 0 to 3600000"
         ),
         ("settleBluetoothMilliseconds", "1.5", "settleBluetoothMilliseconds: '1.5' is not accepted"),
         (
             "openTimeoutMilliseconds", "99999999999999999999",
             "openTimeoutMilliseconds: '99999999999999999999' is not accepted"
         ),
-        ("openAttempts", "0", "openAttempts: '0' is not accepted; accepted: 1 to 100"),
-        ("systemDevice", "speaker", "systemDevice: 'speaker' is not accepted; accepted: speakerphone | wiredHeadset"),
+        ("openAttempts", "0", "openAttempts: '0' is not accepted; accepted: a whole number from 1 to 100"),
+        ("systemDevice", "speaker", "systemDevice: 'speaker' is not accepted; accepted: speakerphone, wiredHeadset"),
         ("exclude", "none", "exclude: 'none' is not accepted"),
         ("exclude", "earpiece,,speakerphone", "exclude: 'earpiece,,speakerphone' is not accepted"),
         ("headsetOrder", "H1", "headsetOrder: 'H1' is not accepted; accepted: a list of AA:BB:CC:DD:EE:FF"),

@@ -1,6 +1,7 @@
 import BluetoothTypes
 import Foundation
 import Talk
+import TalkWords
 import Testing
 
 /// A conversation between keys, a call's floor and its provider (Dialogues/README.md).

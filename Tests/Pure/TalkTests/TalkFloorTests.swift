@@ -1,5 +1,6 @@
 import BluetoothTypes
 import Talk
+import TalkWords
 import TestSupport
 import Testing
 
@@ -20,7 +21,7 @@ import Testing
             for _ in 0..<400 { world.step() }
             seen.formUnion(world.seen)
         }
-        let states = Talking.State.allCases.map(\.rawValue)
+        let states = TalkState.allCases.map(\.rawValue)
         let tones = TalkTone.allCases.map { "play \($0.rawValue)" }
         #expect(Set(states + tones + ["ask", "yield", "link true", "link false"]).subtracting(seen) == [])
     }

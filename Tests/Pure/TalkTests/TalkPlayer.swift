@@ -1,6 +1,7 @@
 import BluetoothTypes
 import HandsFree
 import Talk
+import TalkWords
 
 /// Readers, keys and one floor, joined as the daemon joins them; bytes and time go in, what the floor does comes out.
 struct TalkPlayer {

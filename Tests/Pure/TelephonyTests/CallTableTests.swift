@@ -1,7 +1,7 @@
 import Telephony
 import Testing
 
-private let phone = CallProvider(name: "phone", capabilities: [.hold, .swap, .conference, .dtmf, .dial, .transfer])
+private let phone = CallProvider(name: "phone", capabilities: [.hold, .swap, .conference, .dtmf, .dial])
 private let door = CallProvider(name: "door", capabilities: [.dtmf])
 
 /// A table with two providers, and shorthands for reading it.
@@ -345,11 +345,12 @@ private func outcomes(_ actions: [CallTable.Action]) -> [CallRequestOutcome] {
         #expect(box.table.calls.map(\.isConference) == [false])
     }
 
-    @Test func `4 connects the two parties`() throws {
+    @Test func `4, which would connect the two parties, is refused and changes nothing`() throws {
         var box = try box()
-        let actions = box.fulfil(box.ask(.threeWay(.transfer)))
-        #expect(steps(actions) == [.transfer([CallID(1), CallID(2)])])
-        #expect(box.table.calls.isEmpty)
+        let before = box.table.snapshot
+        let actions = box.ask(.threeWay(.transfer))
+        #expect(steps(actions).isEmpty && outcomes(actions) == [.failed(.notSupported)])
+        #expect(box.table.snapshot == before)
     }
 
     @Test(arguments: ["", "5", "10", "18", "31", "111", "x", "2x"])

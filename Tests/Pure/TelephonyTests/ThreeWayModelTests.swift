@@ -29,7 +29,7 @@ private enum Verdict: Equatable {
 
 private struct ThreeWayCourse {
     private var state: UInt64
-    private static let able: CallCapabilities = [.hold, .swap, .conference, .transfer, .dtmf, .dial]
+    private static let able: CallCapabilities = [.hold, .swap, .conference, .dtmf, .dial]
 
     init(seed: UInt64) {
         state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1
@@ -122,7 +122,7 @@ private struct ThreeWayCourse {
         case ("2", nil): return holdActive(calls)
         case ("2", let index?): return consult(index, calls)
         case ("3", _): return join(calls)
-        default: return transfer(calls)
+        default: return .refused
         }
     }
 
@@ -238,10 +238,5 @@ private struct ThreeWayCourse {
                 if all.contains(call.index) { (call.state, call.isJoined) = ("active", true) }
                 return call
             })
-    }
-
-    private static func transfer(_ calls: [ModelCall]) -> Verdict {
-        guard let all = together(calls) else { return .refused }
-        return settled(calls.filter { !all.contains($0.index) })
     }
 }

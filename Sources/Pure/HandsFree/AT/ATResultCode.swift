@@ -150,20 +150,6 @@ package enum ThreeWayOption: String, Hashable, Sendable, CaseIterable {
         case .transfer: self = .transfer
         }
     }
-
-    /// Returns the options for providers with `capabilities`, in the order of +CHLD. The first four are always included,
-    /// because many headsets give up without them (docs/inside/Interop.md A9); an option that a call does not support is
-    /// refused on request.
-    package static func options(for capabilities: CallCapabilities) -> [ThreeWayOption] {
-        allCases.filter { option in
-            switch option {
-            case .releaseHeldOrRejectWaiting, .releaseActiveAndAcceptOther, .release, .holdActiveAndAcceptOther: true
-            case .consult: capabilities.contains(.hold)
-            case .join: capabilities.isSuperset(of: [.hold, .conference])
-            case .transfer: capabilities.isSuperset(of: [.hold, .transfer])
-            }
-        }
-    }
 }
 
 /// One of our own numbers for +CNUM.

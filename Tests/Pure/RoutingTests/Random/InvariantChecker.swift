@@ -86,7 +86,10 @@ final class InvariantChecker {
         checkRoute(policy, since: oldPath, event, now)
         checkTarget(policy, event, now)
         checkRepeated(event, policy, now)
-        if handled.count % explanationStride == 0 { checkExplanation(policy, event, now) }
+        if handled.count % explanationStride == 0 {
+            checkExplanation(policy, event, now)
+            checkStandIn(policy, event, now)
+        }
     }
 
     // MARK: Events
@@ -286,6 +289,23 @@ final class InvariantChecker {
         let chosen = explanation.levels.first { $0.level == explanation.chosen }
         if chosen?.candidate != policy.wanted.target {
             fail("I14: the levels give \(String(describing: chosen)), the target differs", event, now)
+        }
+    }
+
+    /// The device that stands in for a headset is the one that carries the calls when the headset falls silent.
+    private func checkStandIn(_ policy: RoutingPolicy, _ event: RoutingEvent, _ now: Instant) {
+        var policy = policy
+        // What is due at this instant is not of the silence.
+        _ = policy.handle(.deadlineReached, at: now)
+        let standIn = policy.standIn(at: now)
+        guard let address = policy.current?.address else {
+            if policy.current != nil, standIn != nil { fail("a stand-in for a device of the board", event, now) }
+            return
+        }
+        _ = policy.handle(.linkSilent(address), at: now)
+        let carrier = policy.current?.local
+        if carrier != standIn {
+            fail("\(String(describing: standIn)) stands in, \(String(describing: carrier)) has the call", event, now)
         }
     }
 
