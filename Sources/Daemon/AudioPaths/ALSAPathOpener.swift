@@ -65,6 +65,8 @@ package final class ALSAPathOpener: PathOpening {
         return try openPath(kind, playback: device.playback, capture: nil)
     }
 
+    package func canStandBy(_ kind: LocalDevice) -> Bool { devices[kind]?.playback != nil }
+
     package func openCapture(_ kind: LocalDevice) throws(PathError) -> OpenCapture {
         guard let name = microphone(of: kind) else {
             throw PathError(

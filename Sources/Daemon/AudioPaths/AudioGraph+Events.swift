@@ -14,8 +14,12 @@ extension AudioGraph {
         switch event {
         case .firstPacket(let identifier, let bytes):
             forLink(identifier) { events.send(.firstPacket($0, bytes: bytes)) }
-        case .linkSilent(let identifier, let milliseconds):
+        case .linkSilent(let identifier, let milliseconds, let standIn):
+            // The thread has done what the policy decides now. A later command of ours is still on its way to it.
+            if let standIn, commanded == identifier { commanded = standIn }
             forLink(identifier) { events.send(.linkSilent($0, milliseconds: milliseconds)) }
+            // The policy may have decided otherwise.
+            if standIn != nil { reconcile() }
         case .linkResumed(let identifier, _):
             forLink(identifier) { events.send(.linkResumed($0)) }
         case .terminalFailed(let identifier, let code): failed(identifier, code)
@@ -68,6 +72,10 @@ extension AudioGraph {
             }
             events.send(.linkLost(address, code: code))
         case .local(let kind):
+            guard !terminal.isStandby else {
+                refusedStandby = kind
+                return
+            }
             wantedPaths.remove(kind)
             events.send(.pathFailed(Self.pulled(kind, code)))
         case .output(let device):

@@ -5,7 +5,9 @@ import ControlLoop
 // Voice links of headsets.
 extension AudioGraph {
     /// Adds an open link; it is kept alive with silence until a call is routed to it.
-    package func add(link: OpenAudioLink, of address: BluetoothAddress) {
+    ///
+    /// - Parameter speaksAtOnce: the headset has opened it to talk: no beginning of a word is lost.
+    package func add(link: OpenAudioLink, of address: BluetoothAddress, speaksAtOnce: Bool = false) {
         let codec: LinkCodec =
             switch link.codec {
             case .cvsd: .cvsd
@@ -15,7 +17,9 @@ extension AudioGraph {
         let kind = TerminalKind.link(
             descriptor: link.descriptor, codec: codec, packetBytesHint: link.packetBytesHint)
         let endpoint = AudioEndpoint.headset(address)
-        guard let terminal = add(kind, endpoint, codec: link.codec, handle: link.handle, close: link.close) else {
+        let terminal = add(
+            kind, endpoint, codec: link.codec, handle: link.handle, speaksAtOnce: speaksAtOnce, close: link.close)
+        guard let terminal else {
             link.close()
             events.send(.linkLost(address, code: 0))
             return

@@ -26,7 +26,8 @@ extension AudioGraph {
 
     /// Reopens the wired headset if its microphone changes.
     package func setWiredMicrophone(_ isOwn: Bool) {
-        guard paths.setWiredMicrophone(isOwn), let open = terminal(at: .local(.wiredHeadset)) else { return }
+        guard paths.setWiredMicrophone(isOwn), let open = terminal(at: .local(.wiredHeadset)), !open.isStandby
+        else { return }
         // `reconcile` runs when the terminal has ended, and finds the path wanted and not open.
         remove(open)
     }
@@ -43,35 +44,11 @@ extension AudioGraph {
 
     func openWantedPaths() {
         for kind in wantedPaths.sorted(by: { $0.rawValue < $1.rawValue }) {
-            let endpoint = AudioEndpoint.local(kind)
-            if let present = terminal(at: endpoint) {
-                present.phase = .open
-                continue
-            }
-            // The ringer has used it until now.
-            if let output = terminals.first(where: { $0.endpoint == .output(.local(kind)) }) {
-                if output.phase != .removing { remove(output) }
-                continue
-            }
-            // The device is still being closed: opening it now would find it busy. `.terminalRemoved` triggers another
-            // attempt.
-            guard !terminals.contains(where: { $0.endpoint == endpoint }), mayOpen(kind) else { continue }
+            let present = terminal(at: .local(kind))
+            present?.phase = .open
+            if let present, !present.isStandby { continue }
             do throws(PathError) {
-                let hasMicrophone = paths.microphone(of: kind) != nil
-                let path = try hasMicrophone ? paths.openPlayback(kind) : paths.openPath(kind)
-                do throws(PathError) {
-                    if !isPlayOnly { try captures.open(for: kind) }
-                } catch {
-                    path.close()
-                    throw error
-                }
-                guard add(path.terminal, endpoint, codec: nil, close: path.close) != nil else {
-                    path.close()
-                    throw PathError(
-                        device: kind, what: "the audio engine refused it", remedy: "see the lines before in the log")
-                }
-                logger.debug("opened \(kind): \(path.summary)")
-                if case .path(let opened) = path.terminal { self.opened.send((kind, opened)) }
+                if let present { try use(present, of: kind) } else { try openForCalls(kind) }
             } catch {
                 // Two devices may share a card that opens once: the device that was just left blocks it.
                 if error.cause == .busy, giveBackUnwanted() || captures.giveBackUnused() { continue }
@@ -81,15 +58,43 @@ extension AudioGraph {
         }
     }
 
+    /// Opens a local device with its microphone, unless it has to wait: `reconcile` then runs again.
+    private func openForCalls(_ kind: LocalDevice) throws(PathError) {
+        let endpoint = AudioEndpoint.local(kind)
+        // The ringer has used it until now.
+        if let output = terminals.first(where: { $0.endpoint == .output(.local(kind)) }) {
+            if output.phase != .removing { remove(output) }
+            return
+        }
+        // The device is still being closed: opening it now would find it busy. `.terminalRemoved` triggers another
+        // attempt.
+        guard !terminals.contains(where: { $0.endpoint == endpoint }), mayOpen(kind) else { return }
+        let hasMicrophone = paths.microphone(of: kind) != nil
+        let path = try hasMicrophone ? paths.openPlayback(kind) : paths.openPath(kind)
+        do throws(PathError) {
+            if !isPlayOnly { try captures.open(for: kind) }
+        } catch {
+            path.close()
+            throw error
+        }
+        guard add(path.terminal, endpoint, codec: nil, close: path.close) != nil else {
+            path.close()
+            throw PathError(
+                device: kind, what: "the audio engine refused it", remedy: "see the lines before in the log")
+        }
+        logger.debug("opened \(kind): \(path.summary)")
+        if case .path(let streams) = path.terminal { opened.send((kind, streams)) }
+    }
+
     /// Whether a local device can be opened now; after a pending question `reconcile` runs again.
-    private func mayOpen(_ kind: LocalDevice) -> Bool {
+    func mayOpen(_ kind: LocalDevice) -> Bool {
         if prepared.remove(kind) != nil { return true }
         guard let beforeOpening else { return true }
         guard !preparing.contains(kind) else { return false }
         let mustWait = beforeOpening(kind) { [weak self] in
             guard let self else { return }
             preparing.remove(kind)
-            if wantedPaths.contains(kind) { prepared.insert(kind) }
+            if wantedPaths.contains(kind) || standby == kind { prepared.insert(kind) }
             reconcile()
         }
         if mustWait { preparing.insert(kind) }

@@ -136,7 +136,7 @@ extension AudioGraph {
 
     /// The same, including refused devices. "Any headset" is resolved to one headset here, so that playbacks that name the
     /// headset share its stream, and a call takes the stream from all of them.
-    private func requestedOutput(of playback: Playback) -> OutputDevice? {
+    func requestedOutput(of playback: Playback) -> OutputDevice? {
         var device: OutputDevice
         switch playback.place {
         case .route: return nil
@@ -155,7 +155,7 @@ extension AudioGraph {
         case .pcm: return true
         case .bluetooth(let headset): return (headset ?? streams?.chosen).flatMap { streams?.isFree($0) } ?? false
         case .local(let kind):
-            return !wantedPaths.contains(kind) && !terminals.contains { $0.endpoint == .local(kind) }
+            return !wantedPaths.contains(kind) && !terminals.contains { $0.endpoint == .local(kind) && !$0.isStandby }
         }
     }
 
@@ -175,6 +175,8 @@ extension AudioGraph {
             if let headset { openStream(device, of: headset) }
             return
         }
+        // It is being closed, and may have the card; `reconcile` runs when it has ended.
+        guard !terminals.contains(where: \.isStandby) else { return }
         do throws(PathError) {
             let path = try paths.openOutput(device)
             guard add(path.terminal, .output(device), codec: nil, isAlone: true, close: path.close) != nil else {

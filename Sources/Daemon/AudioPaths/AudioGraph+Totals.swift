@@ -9,7 +9,7 @@ extension AudioGraph {
     /// Totals since the graph's start, by kind of device (`AudioKind`).
     package func totals() -> [String: LinkQuality] {
         var totals = retired
-        for terminal in terminals where terminal.phase != .removing {
+        for terminal in terminals where terminal.phase != .removing && !terminal.isStandby {
             guard let counters = engine.counters(ofTerminal: terminal.identifier) else { continue }
             totals[Self.kind(of: terminal), default: LinkQuality()] += counters.quality
         }
@@ -18,9 +18,9 @@ extension AudioGraph {
 
     /// Adds a terminal's counters to the totals before it is removed. Anything counted later is lost.
     package func retire(_ terminal: Terminal) {
-        guard terminal.phase != .removing, let counters = engine.counters(ofTerminal: terminal.identifier) else {
-            return
-        }
+        guard terminal.phase != .removing, !terminal.isStandby,
+            let counters = engine.counters(ofTerminal: terminal.identifier)
+        else { return }
         retired[Self.kind(of: terminal), default: LinkQuality()] += counters.quality
     }
 

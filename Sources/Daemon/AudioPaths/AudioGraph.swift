@@ -58,6 +58,10 @@ package final class AudioGraph {
         /// Whether it plays the calls of other devices.
         package var isListening = false
         package var phase = Phase.open
+        /// It stands by: calls do not use it yet.
+        var isStandby = false
+        /// Its streams, if it stood by, for the report that calls have opened it.
+        var path: ALSAPath?
         /// The engine has reported its failure; no further event follows.
         package var hasFailed = false
 
@@ -89,6 +93,17 @@ package final class AudioGraph {
     var preparing: Set<LocalDevice> = []
     var prepared: Set<LocalDevice> = []
     var isPlayOnly = false
+    // State of the device that stands by; see AudioGraph+Standby.
+    var allowsStandby = false
+    var requestedStandby: LocalDevice?
+    /// The requested device, if it cannot stand by.
+    var refusedStandby: LocalDevice?
+    /// Another device stands by, or none: calls can be heard there at any moment from now on.
+    package let standbyChanges = Signal<LocalDevice?>()
+    /// The device of the latest of `standbyChanges`.
+    var standingBy: LocalDevice?
+    /// The switch that the audio thread makes at once when the calls' link falls silent.
+    var standIn: StandIn?
     package let engine: AudioEngine
     package let paths: any PathOpening
     package let logger: Logger
@@ -142,7 +157,8 @@ package final class AudioGraph {
             switch event {
             case .ready(let isReady): self?.events.send(.microphoneReady(isReady))
             case .opened: self?.events.send(.microphoneOpened)
-            case .failed(let error): self?.events.send(.microphoneFailed(error))
+            case .failed(let error):
+                if let self, !giveBackStandby(after: error) { events.send(.microphoneFailed(error)) }
             }
         }
         source = try ControlLoop.shared.add(engine.eventDescriptor, .readable) { [weak self] _ in self?.handleEvents() }
@@ -209,8 +225,9 @@ package final class AudioGraph {
     package var isQuiet: Bool { terminals.isEmpty && captures.isEmpty }
     /// The terminal that carries the audio; nil if none does.
     package var routedTerminal: UInt32? { routed }
+    /// Nil for a device that stands by, too.
     package func endpoint(ofTerminal identifier: UInt32) -> AudioEndpoint? {
-        terminals.first { $0.identifier == identifier }?.endpoint
+        terminals.first { $0.identifier == identifier && !$0.isStandby }?.endpoint
     }
     package func codec(ofTerminal identifier: UInt32) -> VoiceCodec? {
         terminals.first { $0.identifier == identifier }?.codec
@@ -227,7 +244,7 @@ package final class AudioGraph {
 
     package func add(
         _ kind: TerminalKind, _ endpoint: AudioEndpoint, codec: VoiceCodec?, handle: UInt16? = nil,
-        isAlone: Bool = false, isStream: Bool = false,
+        isAlone: Bool = false, isStream: Bool = false, speaksAtOnce: Bool = false,
         close: @escaping @ControlPlane () -> Void
     ) -> Terminal? {
         startRequestedVoiceProcessing()
@@ -237,7 +254,8 @@ package final class AudioGraph {
         do throws(AudioEngineError) {
             var gain: Float = 1
             if case .local = endpoint { gain = localSpeakerGain }
-            try engine.addTerminal(terminal.identifier, kind, speakerGain: gain, isAlone: isAlone)
+            try engine.addTerminal(
+                terminal.identifier, kind, speakerGain: gain, isAlone: isAlone, speaksAtOnce: speaksAtOnce)
         } catch {
             logger.error("the audio engine does not accept \(endpoint): \(error)")
             return nil
@@ -256,6 +274,8 @@ package final class AudioGraph {
         removeUnwanted()
         followCaptures()
         reconcilePlaybacks()
+        openStandby()
+        prepareStandIn()
     }
 
     private func followCaptures() { captures.follow(capturePaths([.open, .waitingForCut])) }
@@ -264,7 +284,7 @@ package final class AudioGraph {
         guard !isPlayOnly else { return [] }
         var users: [CaptureStreams.Path] = []
         for phase in phases {
-            for terminal in terminals where terminal.phase == phase {
+            for terminal in terminals where terminal.phase == phase && !terminal.isStandby {
                 guard let kind = microphone(of: terminal) else { continue }
                 users.append(CaptureStreams.Path(terminal: terminal.identifier, kind: kind))
             }
@@ -281,7 +301,7 @@ package final class AudioGraph {
         }
     }
 
-    private func commandRoute() {
+    func commandRoute() {
         let target = wantedRoute.flatMap { terminal(at: $0) }?.identifier
         // A path that is not open yet keeps the old route: the alternative would be silence.
         if target == nil, wantedRoute != nil, commanded != nil { return }
@@ -297,11 +317,12 @@ package final class AudioGraph {
             case .removing: continue
             case .open:
                 guard case .local(let kind) = terminal.endpoint, !wantedPaths.contains(kind) else { continue }
+                if terminal.isStandby, standby == kind { continue }
                 terminal.phase = .waitingForCut
             case .waitingForCut: break
             }
             // Its successor is about to be opened.
-            if routed == terminal.identifier, !preparing.isEmpty { continue }
+            if routed == terminal.identifier, !preparing.isDisjoint(with: wantedPaths) { continue }
             if routed == terminal.identifier, let commanded, commanded != terminal.identifier {
                 waiting = true
                 continue

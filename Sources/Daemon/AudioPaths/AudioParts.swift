@@ -65,18 +65,21 @@ package final class AudioParts {
             if audio.sounds.ringer.isReplaced != isRinging { audio.sounds.ringer.isReplaced = isRinging }
         }
         sayMixing(configuration)
+        graph.setAllowsStandby(configuration.allowsStandby)
     }
 
     /// Applies a changed configuration.
     package func follow(_ new: Configuration, replacing old: Configuration) {
         microphone.follow(new, replacing: old)
-        graph.engine.setPrimeBlocks(new.callQueueBlocks)
+        graph.engine.setCallQueue(new.callQueueBlocks)
         paths.setPeriod(new.periodMilliseconds)
         voice.follow(new)
         sounds.follow(new.soundedRing)
         outputs.follow()
         paths.setMixing(new.mixesWithOthers)
         sayMixing(new)
+        graph.setAllowsStandby(new.allowsStandby)
+        if new.periodMilliseconds != old.periodMilliseconds { graph.reopenStandby() }
     }
 
     private func sayMixing(_ configuration: Configuration) {

@@ -88,6 +88,9 @@ package final class CaptureStreams {
     /// Whether no microphone is open or being closed.
     package var isEmpty: Bool { streams.isEmpty }
 
+    /// Whether a microphone is being closed.
+    package var isClosing: Bool { streams.contains { $0.isRemoving } }
+
     private var preparedName: String? { prepared.flatMap { paths.microphone(of: $0) } }
 
     private func stream(named name: String) -> Stream? { streams.first { $0.name == name } }

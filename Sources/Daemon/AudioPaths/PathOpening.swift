@@ -26,6 +26,8 @@ package protocol PathOpening: AnyObject {
     ///
     /// - Throws: as `openPath`.
     func openPlayback(_ kind: LocalDevice) throws(PathError) -> OpenPath
+    /// Whether a local device can be open without recording: its playback opens alone.
+    func canStandBy(_ kind: LocalDevice) -> Bool
     /// Opens the microphone of a local device separately.
     ///
     /// - Throws: as `openPath`.
@@ -53,6 +55,7 @@ extension PathOpening {
     /// A device with one stream for both directions has no separate microphone.
     package func microphone(of kind: LocalDevice) -> String? { nil }
     package func openPlayback(_ kind: LocalDevice) throws(PathError) -> OpenPath { try openPath(kind) }
+    package func canStandBy(_ kind: LocalDevice) -> Bool { microphone(of: kind) != nil }
     package func openCapture(_ kind: LocalDevice) throws(PathError) -> OpenCapture {
         throw PathError(
             device: kind, what: "it has no separate microphone", remedy: "name one: capture = hw:0,0 in its section")

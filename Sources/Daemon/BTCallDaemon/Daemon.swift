@@ -165,7 +165,7 @@ package final class Daemon {
         let graph: AudioGraph
         do throws(AudioEngineError) {
             var engine = environment.engine
-            engine.primeBlocks = configuration.callQueueBlocks
+            engine.setCallQueue(configuration.callQueueBlocks)
             graph = try AudioGraph.started(
                 engine, paths: environment.paths, silentLimit: configuration.routing.silentLimit, logger: logger)
         } catch {

@@ -111,6 +111,12 @@ package final class Board: HardwareSetting {
         for mixer in mixers where route?.local == mixer.device { mixer.activate() }
     }
 
+    /// The device that stands by has changed.
+    package func standbyChanged(to device: LocalDevice?) {
+        for mixer in mixers where device != mixer.device { mixer.standDown() }
+        for mixer in mixers where device == mixer.device { mixer.standBy() }
+    }
+
     /// Sets the hardware of the active device again.
     package func refreshPath() {
         for mixer in mixers { mixer.refresh() }

@@ -6,6 +6,8 @@ package import Routing
 package protocol HardwareSetting: AnyObject {
     /// The device that carries the call has changed.
     func routeChanged(to route: Route?)
+    /// Another device, or none, will carry the call without notice if the present one is lost.
+    func standbyChanged(to device: LocalDevice?)
     /// Sets the hardware of the active device again.
     func refreshPath()
     /// Reads everything again, at a client's request.

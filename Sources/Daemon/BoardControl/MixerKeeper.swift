@@ -5,7 +5,7 @@ package import Logging
 package import Routing
 
 /// Sets the volume control of one local device while the device carries the call, and reports when another program changes
-/// it.
+/// it. Of a device that stands by the control is set once: its sound begins before anybody here knows of it.
 @ControlPlane
 package final class MixerKeeper {
     package let device: LocalDevice
@@ -15,9 +15,10 @@ package final class MixerKeeper {
     private let source: any BoardOpening
     private let problems: ProblemList
     private let logger: Logger
-    /// Open while the device is active.
+    /// Open while the device is active or stands by.
     private var control: (any MixerControl)?
     private var isActive = false
+    private var isStandby = false
     /// The level before anything was set.
     private var found: MixerElement.Setting?
     /// The set value as it reads back: any other value was set by another program.
@@ -53,7 +54,7 @@ package final class MixerKeeper {
 
     /// Checks whether the control exists, and its level. Call it at the start and when cards have arrived.
     package func look() {
-        if isActive {
+        if isActive || isStandby {
             if control == nil { open() }
             return
         }
@@ -66,12 +67,28 @@ package final class MixerKeeper {
     package func activate() {
         guard !isActive else { return }
         isActive = true
-        open()
+        isStandby = false
+        guard let control else { return open() }
+        if control.setting != expected { set(control) }
     }
 
     package func deactivate() {
         guard isActive else { return }
         isActive = false
+        letGo()
+    }
+
+    /// The device may carry the call at any moment. Until it does, other programs may change the control.
+    package func standBy() {
+        guard !isActive, !isStandby else { return }
+        isStandby = true
+        open()
+    }
+
+    /// The device no longer stands by; no effect on one that carries the call.
+    package func standDown() {
+        guard isStandby else { return }
+        isStandby = false
         letGo()
     }
 
@@ -85,6 +102,7 @@ package final class MixerKeeper {
 
     package func stop() {
         isActive = false
+        isStandby = false
         control?.close()
         control = nil
     }
@@ -140,7 +158,7 @@ package final class MixerKeeper {
     }
 
     private func compare() {
-        guard let control, let expected else { return }
+        guard isActive, let control, let expected else { return }
         let now = control.setting
         guard now != expected else {
             if taken != nil { taken = now }

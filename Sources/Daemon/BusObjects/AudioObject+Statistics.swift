@@ -46,6 +46,7 @@ extension AudioObject {
             call.blocksOut = UInt64(clamping: counter.blocksSent)
             call.missing = UInt64(clamping: counter.blocksMissing)
             call.dropped = UInt64(clamping: counter.blocksDropped)
+            call.queueBlocks = UInt64(clamping: counter.queueBlocks)
             statistics.calls.append(call)
             statistics.lost += call.missing + call.dropped + UInt64(clamping: counter.blocksUnsent)
         }

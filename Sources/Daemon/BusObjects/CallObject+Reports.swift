@@ -2,8 +2,8 @@ import BTCallAPI
 import CallControl
 import ControlLoop
 import DBus
-import Talk
 import TalkControl
+import TalkWords
 import Telephony
 
 // Reports of the application that owns a call.

@@ -1,7 +1,7 @@
 package import BTCallAPI
 package import BluetoothTypes
 import ControlLoop
-package import Talk
+package import TalkWords
 package import Telephony
 
 /// Details of a report, a request or an answer that do not affect the decisions of `CallTable`; passed along with the

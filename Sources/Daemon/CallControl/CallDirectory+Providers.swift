@@ -50,7 +50,6 @@ extension CallDirectory {
     package func hasProvider(_ fits: (any CallOwner) -> Bool) -> Bool { providers.contains { fits($0.owner) } }
 
     private static func provider(_ key: String, _ options: ProviderOptions) -> CallProvider {
-        // `CallProvider1` has no method and no word for a transfer, so headsets are not offered one.
         CallProvider(
             name: key, capabilities: CallCapabilities(options.capabilities), hasCallState: options.hasCallState,
             dialsNumbers: options.schemes.isEmpty || options.schemes.contains(CallAddress.numbers))

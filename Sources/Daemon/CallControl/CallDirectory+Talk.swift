@@ -4,6 +4,7 @@ import Diagnostics
 import Logging
 import Routing
 package import Talk
+package import TalkWords
 import Telephony
 
 // Push to talk: how the far end of each call hears the person.

@@ -7,7 +7,7 @@ package import DBus
 import Diagnostics
 package import Logging
 package import Routing
-package import Talk
+package import TalkWords
 package import Telephony
 
 /// The calls of the box and the applications that own them; carries out the decisions of `CallTable`.
@@ -319,8 +319,6 @@ package final class CallDirectory {
             var paths: [String] = []
             for id in ids { paths.append(try path(id)) }
             try await provider.conference(paths)
-        case .transfer:
-            throw APIError(.notSupported, "\(provider.name) was not asked: CallProvider1 has no transfer")
         }
     }
 }

@@ -5,6 +5,7 @@ package import ControlLoop
 package import DBus
 package import Routing
 package import Talk
+package import TalkWords
 package import Telephony
 
 /// One call as the bus shows it: the table's call with its object, its owner and its audio.

@@ -181,6 +181,10 @@ package struct Configuration: Sendable {
     package var ring = RingConfiguration()
     /// Opens sound cards so that other programs can use them as well.
     package var mixesWithOthers = false
+    /// Keeps the device that calls would fall back to open and silent while a headset carries them.
+    package var warmStandby = true
+    /// Whether a device may stand by: cards that others may use are left to them.
+    package var allowsStandby: Bool { warmStandby && !mixesWithOthers }
     /// Whether calls are held during an interruption, if their applications can hold.
     package var holdsInterrupted = true
     /// How incoming calls are handled: refused while do not disturb is on, or while another call is up.
@@ -188,8 +192,8 @@ package struct Configuration: Sendable {
     /// Seconds after which an incoming call that nobody answers is missed; 0: never.
     package var ringSeconds = 120
     package var ringLimit: Duration { .seconds(ringSeconds) }
-    /// Blocks of 10 ms queued between the daemon and a telephony application, 2…6.
-    package var callQueueBlocks = 3
+    /// Blocks of 10 ms queued between the daemon and a telephony application, 2…6; nil: as few as its answers allow.
+    package var callQueueBlocks: Int?
     /// The socket for programs on the ALSA PCM; nil: none.
     package var pcmSocket: String? = "/run/btcall/pcm.sock"
     /// Whether programs may record calls.

@@ -1,6 +1,6 @@
 import BTCallAPI
 package import BluetoothTypes
-import Talk
+import TalkWords
 
 /// `[talk]`: push to talk.
 extension ConfigurationSection {

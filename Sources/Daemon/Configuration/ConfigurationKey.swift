@@ -282,11 +282,28 @@ package enum ConfigurationSection: Equatable {
         ] + linkKeys + volumeAndBatteryKeys + musicKeys + reconnectKeys
     }
 
+    private static var callQueueKey: ConfigurationKey {
+        let accepted = "auto or a whole number from 2 to 6"
+        return ConfigurationKey(
+            "callQueueBlocks", "auto",
+            "blocks of 10 ms queued for a telephony application: auto (as few as its answers allow), or always so many",
+            accepted: accepted, effect: .nextCall,
+            read: { configuration in configuration.callQueueBlocks.map { String($0) } ?? "auto" },
+            apply: { configuration, value throws(ConfigurationValueError) in
+                if value == "auto" {
+                    configuration.callQueueBlocks = nil
+                    return
+                }
+                guard let blocks = Int(value), (2...6).contains(blocks) else {
+                    throw ConfigurationValueError(accepted: accepted)
+                }
+                configuration.callQueueBlocks = blocks
+            })
+    }
+
     private static var audioKeys: [ConfigurationKey] {
         [
-            integer(
-                "callQueueBlocks", "3", "blocks of 10 ms queued for a telephony application", 2...6, .nextCall,
-                \.callQueueBlocks),
+            callQueueKey,
             integer(
                 "periodMilliseconds", "10", "period requested from sound cards", 5...40, .reopen,
                 \.periodMilliseconds),
@@ -294,6 +311,10 @@ package enum ConfigurationSection: Equatable {
                 "mixWithOthers", "no",
                 "open hw: devices through dmix and dsnoop, so that other programs can use them as well",
                 .reopen, \.mixesWithOthers),
+            boolean(
+                "warmStandby", "yes",
+                "while a headset carries the call, keep the device that would take over open and silent",
+                .now, \.warmStandby),
         ] + voiceKeys + captureKeys + pcmKeys
     }
 

@@ -1,7 +1,7 @@
 /// An event that can run a command (`[hooks]`); the raw value is its key.
 package enum HookEvent: String, Hashable, Sendable, CaseIterable {
     case headsetConnected, headsetLost
-    case callIncoming, callStarted, callEnded
+    case incomingCall, callIncoming, callStarted, callEnded
     case routeChanged
     case problem
     case button
@@ -10,7 +10,8 @@ package enum HookEvent: String, Hashable, Sendable, CaseIterable {
         switch self {
         case .headsetConnected: "a headset is connected for calls: BTCALL_ADDRESS, BTCALL_NAME"
         case .headsetLost: "a headset is no longer connected for calls: BTCALL_ADDRESS, BTCALL_NAME"
-        case .callIncoming: "a call rings: BTCALL_CALL, BTCALL_NUMBER, BTCALL_NAME, BTCALL_PROVIDER"
+        case .incomingCall: "a call rings: BTCALL_CALL, BTCALL_NUMBER, BTCALL_NAME, BTCALL_PROVIDER"
+        case .callIncoming: "the earlier name of incomingCall"
         case .callStarted: "a call was answered: the same, and BTCALL_DIRECTION"
         case .callEnded: "a call has ended: the same, and BTCALL_REASON"
         case .routeChanged: "the audio has moved: BTCALL_OLD_DEVICE, BTCALL_DEVICE, BTCALL_REASON"

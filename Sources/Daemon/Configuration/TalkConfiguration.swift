@@ -1,4 +1,4 @@
-package import Talk
+package import TalkWords
 
 /// `[talk]`: push to talk.
 package struct TalkConfiguration: Equatable, Sendable {

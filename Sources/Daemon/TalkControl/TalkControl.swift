@@ -7,6 +7,7 @@ package import ControlLoop
 package import Diagnostics
 package import Logging
 import Talk
+import TalkWords
 import Telephony
 
 /// Push to talk: joins the talk keys, the calls, their applications and the microphone's gate of each call.
@@ -20,7 +21,7 @@ package final class TalkControl {
     package private(set) var isLinkNeeded = true
     private var wasOn = false
     package let keys: TalkKeys
-    /// The time to talk of a configuration that does not limit it.
+    /// Time to talk when the configuration sets no limit.
     private static let unlimited = Duration.seconds(365 * 86_400)
 
     private final class Floor {
@@ -124,12 +125,12 @@ package final class TalkControl {
         return settings
     }
 
-    /// Whether a call has a talk mode, and none is heard without.
+    /// Whether a call has a talk mode, and no call is full duplex.
     package var isOn: Bool {
         floors.contains(where: \.isOn) && !floors.contains { $0.record.hasSpeech && !$0.isOn }
     }
 
-    /// Whether somebody talks, or waits for the leave.
+    /// Whether somebody talks, or waits for permission.
     package var isTalking: Bool { floors.contains { $0.isAsking || $0.machine.talking.isOpen } }
 
     // MARK: Keys
@@ -162,15 +163,17 @@ package final class TalkControl {
         )
     }
 
-    /// Takes the floor back, as the call's application wants.
+    /// Takes the floor back for the call's application.
     ///
-    /// - Throws: `wrongState` when nobody talks by its leave.
+    /// - Throws: `wrongState` when the application is not asked who talks, and when nobody talks or waits for its answer.
     package func revoke(_ record: CallRecord) throws(APIError) {
-        guard let floor = floor(of: record), floor.isAsking || floor.machine.talking.isOpen,
-            floor.machine.settings.asksPermission
-        else {
+        guard let floor = floor(of: record), floor.machine.settings.asksPermission else {
             throw APIError(
-                .wrongState, "nobody talks on this call by the leave of its application: see PerformTalk and Talking")
+                .wrongState,
+                "btcalld does not ask the application who talks here: register it with the capability talk")
+        }
+        guard floor.isAsking || floor.machine.talking.isOpen else {
+            throw APIError(.wrongState, "nobody talks on this call: there is no turn to end")
         }
         floor.refusal = APIError(.providerFailed, "\(record.provider.name) has taken the floor back")
         step(floor) { $0.revoked(at: $1) }

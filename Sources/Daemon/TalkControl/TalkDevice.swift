@@ -39,7 +39,7 @@ final class TalkDevice {
     private var pause: Duration { firstPause * (1 << min(failures, Self.mostDoublings)) }
     private var isConnecting = false
     private var isStopped = false
-    /// As last said, so that a device that stays away is no stream of lines.
+    /// The last line of the log; it is not repeated while the device stays away.
     private var said: String?
 
     init(

@@ -29,7 +29,10 @@ package final class TalkKeys {
     private let logger: Logger
     /// Keys that are held too long, in the order in which that was noticed.
     private var stuck: [TalkKeyID] = []
-    private static let problem = "talk.stuck"
+    /// Keys that are ignored because they sent too much, in the order in which that began.
+    private var resting: [TalkKeyID] = []
+    private static let stuckProblem = "talk.stuck"
+    private static let floodProblem = "talk.flood"
 
     package init(limit: Duration, problems: ProblemList, logger: Logger) {
         self.limit = limit
@@ -74,6 +77,7 @@ package final class TalkKeys {
         entry.timer?.cancel()
         entry.timer = nil
         perform(actions, of: key, entry)
+        noteRest(of: key)
         logger.info("talk key: \(key) has gone")
         changes.send(key)
     }
@@ -93,16 +97,29 @@ package final class TalkKeys {
     private func step(_ key: TalkKeyID, _ entry: Entry, _ body: (Entry) -> [TalkKey.Action]) {
         let wasPressed = entry.machine.isPressed
         perform(body(entry), of: key, entry)
+        noteRest(of: key)
         if entry.machine.isPressed != wasPressed { changes.send(key) }
     }
 
     private func note(_ event: TalkKey.Event, of key: TalkKeyID) {
         stuck.removeAll { $0 == key }
         if event == .stuck { stuck.append(key) }
-        guard let first = stuck.first else { return problems.end(Self.problem) }
+        guard let first = stuck.first else { return problems.end(Self.stuckProblem) }
         problems.begin(
-            Self.problem, what: "the talk key \(first) is held for more than \(limit): it counts as released",
+            Self.stuckProblem, what: "the talk key \(first) is held for more than \(limit): it counts as released",
             remedy: "release it, and see whether it is jammed; [talk] timeoutSeconds sets the time")
+    }
+
+    /// Raises the problem of keys that flood, and clears it when each of them counts again or has gone.
+    private func noteRest(of key: TalkKeyID) {
+        let isResting = isResting(key)
+        guard isResting != resting.contains(key) else { return }
+        if isResting { resting.append(key) } else { resting.removeAll { $0 == key } }
+        guard let first = resting.first else { return problems.end(Self.floodProblem) }
+        problems.begin(
+            Self.floodProblem,
+            what: "the talk key \(first) sends too many presses: it is ignored until it is silent for \(TalkKey.rest)",
+            remedy: "see whether the device is broken, or a program presses the key: people press ten times a second")
     }
 
     private func perform(_ actions: [TalkKey.Action], of key: TalkKeyID, _ entry: Entry) {
@@ -112,8 +129,7 @@ package final class TalkKeys {
                 logger.debug("\(key): \(event.rawValue)")
                 note(event, of: key)
                 events.send((key, event))
-            case .noteFlood:
-                logger.warning("\(key): too many presses: ignored for \(TalkKey.rest)")
+            case .noteFlood: break  // noteRest(of:) has the problem, and ends it.
             case .setDeadline(let deadline):
                 entry.timer?.cancel()
                 entry.timer = deadline.map { deadline in

@@ -21,6 +21,8 @@ package final class TalkLinks {
     private var resting: Set<BluetoothAddress> = []
     /// When the press asked for the link of a headset.
     private var awaited: [BluetoothAddress: Instant] = [:]
+    /// Time beside the tail until a gate of the microphone is closed: another device's microphone shall not be heard.
+    private static let margin = Duration.milliseconds(100)
 
     package init(
         settings: Settings, control: TalkControl, headsets: HeadsetDirectory, router: any RouteDeciding, logger: Logger
@@ -47,7 +49,7 @@ package final class TalkLinks {
             // The policy ends the rest with the connection.
             resting.remove(address)
             awaited[address] = nil
-        case .talkKey(let address, _):
+        case .talkKey(let address, _), .changed(let address):
             guard headsets.talksByLink(address) else { return }
             follow(address)
         default: break
@@ -66,6 +68,8 @@ package final class TalkLinks {
             return
         }
         let rests = rests(address)
+        let tail = settings.configuration.talk.tail + Self.margin
+        headsets.setTalkTail(rests && headsets.talksByLink(address) ? tail : nil, of: address)
         guard rests != resting.contains(address) else { return }
         if rests {
             resting.insert(address)

@@ -29,7 +29,7 @@ package final class TalkParts {
             settings: settings, calls: calls.directory, graph: audio.graph, problems: problems, logger: logger)
         let keys = control.keys
         programs = ProgramTalkKeys(bus: bus, keys: keys)
-        headsetKeys = HeadsetTalkKeys(headsets: headsets.directory, keys: keys)
+        headsetKeys = HeadsetTalkKeys(headsets: headsets.directory, graph: audio.graph, keys: keys)
         links = TalkLinks(
             settings: settings, control: control, headsets: headsets.directory, router: router, logger: logger)
         devices = TalkDevices(

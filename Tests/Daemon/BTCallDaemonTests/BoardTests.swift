@@ -272,7 +272,7 @@ extension DaemonTests {
             board.addVolume("Speaker", 10)
             let parts = JackSpecification.parts([SimulatedBoard.headphone, SimulatedBoard.microphone])
             // A debounced plug in a call moves it; another row tests that.
-            try await run(board, jack: parts, mixer: "Speaker", volume: 80, debounce: .seconds(1)) { box in
+            try await run(board, jack: parts, mixer: "Speaker", volume: 80, debounce: .seconds(4)) { box in
                 let volume = try #require(board.volumes["Speaker"])
                 let registration = try await box.register()
                 _ = try await box.startCall(registration)

@@ -77,7 +77,7 @@ extension DaemonTests {
                 configure: Self.withoutDevices,
                 body: { box in
                     let run = try await Program(box.address)(
-                        "test-call", "--outgoing", "--answer-after", "0", "--seconds", "1.5")
+                        "test-call", "--outgoing", "--answer-after", "0", "--seconds", "4")
                     #expect(run.status == 1)
                     #expect(run.text.contains("no device carries the call: nothing is heard here"), "\(run.text)")
                     #expect(run.text.contains("Heard   by nobody"), "\(run.text)")

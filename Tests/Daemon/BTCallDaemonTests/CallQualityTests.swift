@@ -213,7 +213,8 @@ extension DaemonTests {
                 let registration = try await box.register()
                 let talked = try await startCall(box, registration)
                 try await eventually("the headset is watched") {
-                    try await (call(box)?.totalQuality?.durationMs ?? 0) >= 200
+                    let total = try await call(box)?.totalQuality
+                    return (total?.durationMs ?? 0) >= 200 && (total?.packets ?? 0) > 20
                 }
                 try await box.bridge.audioDeviceManager.select(.earpiece)
                 try await eventually("the earpiece has it") { try await call(box)?.link?.device == .earpiece }

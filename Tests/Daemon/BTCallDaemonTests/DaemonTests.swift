@@ -1,4 +1,5 @@
+import TestSupport
 import Testing
 
 /// The whole daemon in a simulated environment. Run one at a time: each has threads that must not starve.
-@Suite(.serialized) struct DaemonTests {}
+@Suite(.serialized, .onceMoreAfterStall(milliseconds: 100)) struct DaemonTests {}

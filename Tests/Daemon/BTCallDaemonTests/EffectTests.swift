@@ -42,13 +42,16 @@ private final class SilentApplication: CallProvider {
     /// The number of calls that have had audio.
     var calls: Int { descriptors.withLock(\.count) }
 
-    /// Takes the waiting blocks from the latest call's socket, and returns their number.
+    /// Takes the waiting blocks from the latest call's socket, and returns how many of them are silent: those sent ahead.
+    /// An application that does not answer gets the microphone's as well, a second later.
     func takeBlocks() -> Int {
         descriptors.withLock { descriptors in
             var count = 0
             var block = [UInt8](repeating: 0, count: 4_096)
             guard let descriptor = descriptors.last else { return 0 }
-            while recv(descriptor, &block, block.count, Int32(MSG_DONTWAIT)) > 0 { count += 1 }
+            while case let bytes = recv(descriptor, &block, block.count, Int32(MSG_DONTWAIT)), bytes > 0 {
+                if block[..<bytes].allSatisfy({ $0 == 0 }) { count += 1 }
+            }
             return count
         }
     }

@@ -60,7 +60,7 @@ extension DaemonTests {
         private static let already = BusError(name: "org.bluez.Error.AlreadyConnected", message: "Already Connected")
 
         private func run(
-            music: Bool? = nil, check: Duration = .milliseconds(50), _ body: (Scene) async throws -> Void
+            music: Bool? = nil, check: Duration = .milliseconds(300), _ body: (Scene) async throws -> Void
         ) async throws {
             try await Box.run(
                 configure: {
@@ -207,7 +207,7 @@ extension DaemonTests {
         }
 
         @Test func `A2DP is requested only without a call`() async throws {
-            try await run(music: false, check: .milliseconds(100)) { scene in
+            try await run(music: false) { scene in
                 let registration = try await scene.box.register()
                 let call = try await registration.reportIncoming(number: "1", name: "")
                 _ = try await scene.box.connect(Box.first)

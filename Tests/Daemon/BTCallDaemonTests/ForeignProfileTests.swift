@@ -83,7 +83,7 @@ extension DaemonTests {
         private func run(_ body: (Scene) async throws -> Void) async throws {
             try await Box.run(
                 configure: {
-                    $0.timeouts.radioLinkEnd = .milliseconds(50)
+                    $0.timeouts.radioLinkEnd = .milliseconds(300)
                     // The check of missing profiles would connect it, too.
                     $0.profileCheck = .zero
                 },

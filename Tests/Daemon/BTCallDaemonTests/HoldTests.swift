@@ -235,9 +235,10 @@ extension DaemonTests {
                 let registration = try await box.register()
                 _ = try await box.startCall(registration)
                 try await box.route(.earpiece)
-                let logind = try await FakeLogind(box.address)
-                logind.refusal = BusError(name: BusError.Name.accessDenied, message: "polkit says no")
-                logind.isPreparing = true
+                let logind = try await FakeLogind(
+                    box.address, refusal: BusError(name: BusError.Name.accessDenied, message: "polkit says no"),
+                    isPreparing: true)
+                defer { logind.close() }
                 // The lock is requested first, then whether the board is going to sleep.
                 try await box.route(.none)
                 #expect(logind.requests.count == 1)

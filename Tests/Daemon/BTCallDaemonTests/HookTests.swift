@@ -45,12 +45,14 @@ extension DaemonTests {
             let call = try Command(
                 ["BTCALL_EVENT", "BTCALL_NUMBER", "BTCALL_NAME", "BTCALL_DIRECTION", "BTCALL_STATE", "BTCALL_REASON"],
                 then: "echo said it")
+            let earlier = try Command(["BTCALL_EVENT", "BTCALL_NUMBER"])
             let route = try Command(["BTCALL_OLD_DEVICE", "BTCALL_DEVICE", "BTCALL_REASON"])
             let problem = try Command(["BTCALL_PROBLEM", "BTCALL_WHAT"])
             try await Box.run(
                 configure: {
                     for event in [HookEvent.headsetConnected, .headsetLost] { $0.hooks[event] = headset.words }
-                    for event in [HookEvent.callIncoming, .callStarted, .callEnded] { $0.hooks[event] = call.words }
+                    for event in [HookEvent.incomingCall, .callStarted, .callEnded] { $0.hooks[event] = call.words }
+                    $0.hooks[.callIncoming] = earlier.words
                     $0.hooks[.routeChanged] = route.words
                     $0.hooks[.problem] = problem.words
                 },
@@ -64,13 +66,14 @@ extension DaemonTests {
                     // A name that a shell would execute.
                     let id = try await registration.reportIncoming(number: "5550100", name: "$(id) \"x\"; exit")
                     try await eventually("it rings") { call.runs.count == 1 }
+                    try await eventually("by the earlier name, too") { earlier.runs == ["|callIncoming|5550100"] }
                     try await registration.update(id, .active)
                     try await eventually("it is up") { call.runs.count == 2 }
                     try await box.route(first)
                     try await registration.update(id, .ended)
                     try await eventually("it has ended") { call.runs.count == 3 }
                     let party = "5550100|$(id) \"x\"; exit|incoming"
-                    #expect(call.runs[0] == "|callIncoming|\(party)|ringing|")
+                    #expect(call.runs[0] == "|incomingCall|\(party)|ringing|")
                     #expect(call.runs[1] == "|callStarted|\(party)|active|")
                     #expect(call.runs[2].hasPrefix("|callEnded|\(party)|") && call.runs[2].hasSuffix("|remoteHangUp"))
                     try await eventually("its output is in the log") {
@@ -92,6 +95,7 @@ extension DaemonTests {
                     _ = try await box.startCall(registration)
                     try await eventually("it is up") { call.runs.count == 4 }
                     #expect(call.runs[3].hasPrefix("|callStarted|+4930123456||outgoing|active|"))
+                    #expect(earlier.runs.count == 1)
                     let error = await refusal { () throws(BridgeError) in
                         try await box.bridge.setSetting("hooks.callEnded", to: "/bin/true")
                     }

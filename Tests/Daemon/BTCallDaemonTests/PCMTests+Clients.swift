@@ -26,8 +26,8 @@ extension DaemonTests.PCMTests {
                 (EINVAL, "3 channels", { $0.channels = 3 }),
                 (EINVAL, "accepted: 8000, 16000", { $0.rate = 22_050 }),
                 (EINVAL, "accepted: 8000, 16000", { $0.rate = .max }),
-                (EINVAL, "accepted: 160–2880", { $0.period_frames = 0 }),
-                (EINVAL, "accepted: 160–2880", { $0.period_frames = .max }),
+                (EINVAL, "accepted: 160–24000", { $0.period_frames = 0 }),
+                (EINVAL, "accepted: 160–24000", { $0.period_frames = .max }),
                 (EINVAL, "accepted: 320–48000", { $0.buffer_frames = 319 }),
                 (EINVAL, "accepted: 320–48000", { $0.buffer_frames = .max }),
             ]

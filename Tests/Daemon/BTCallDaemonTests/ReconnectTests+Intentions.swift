@@ -101,7 +101,8 @@ extension DaemonTests.ReconnectTests {
     @Test func `An unstable headset is quarantined, reported, and paged again afterwards`() async throws {
         let short: (inout Configuration) -> Void = {
             $0.reconnect.losses = 3
-            $0.reconnect.quarantineSeconds = 40
+            // Five seconds.
+            $0.reconnect.quarantineSeconds = 100
         }
         try await run(configure: short) { scene in
             for _ in 0..<3 {

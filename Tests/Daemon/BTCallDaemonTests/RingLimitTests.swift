@@ -29,7 +29,7 @@ extension DaemonTests {
 
         @Test func `an answered call continues, and a waiting one is missed`() async throws {
             try await Box.run(
-                configure: { $0.ringSeconds = 1 },
+                configure: { $0.ringSeconds = 3 },
                 body: { box in
                     let registration = try await box.register([.hold])
                     let first = try await registration.reportIncoming(number: "1", name: "First")

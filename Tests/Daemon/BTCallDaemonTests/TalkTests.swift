@@ -9,7 +9,7 @@ import Configuration
 import ControlLoop
 import DBus
 import HeadsetControl
-import Talk
+import TalkWords
 import TestSupport
 import Testing
 
@@ -44,7 +44,7 @@ extension DaemonTests {
         private func call(_ box: Box) async throws -> Call { try #require(try await box.bridge.calls.list().first) }
 
         private func state(
-            _ box: Box, _ state: TalkState, sourceLocation: SourceLocation = #_sourceLocation
+            _ box: Box, _ state: BTCall.TalkState, sourceLocation: SourceLocation = #_sourceLocation
         ) async throws {
             try await eventually("the call is \(state)", sourceLocation: sourceLocation) {
                 try await box.bridge.calls.list().first?.talkState == state
@@ -233,6 +233,7 @@ extension DaemonTests {
                     board.hangUp()
                     try await box.noProblem("talk.stuck")
                     try await state(box, .listening)
+                    try await box.bridge.setSetting("talk.timeoutSeconds", to: "60")
                     board.lift()
                     try await state(box, .talking)
                 })

@@ -76,7 +76,7 @@ extension DaemonTests {
             let result: Result<Void, any Error>
             do {
                 // It starts slowly under a tracer.
-                try await eventually("btcalld answers") { (try? await bridge.status()) != nil }
+                try await eventually("btcalld answers", within: .seconds(30)) { (try? await bridge.status()) != nil }
                 try await body(daemon, bridge)
                 result = .success(())
             } catch {

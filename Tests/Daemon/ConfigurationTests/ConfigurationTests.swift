@@ -92,12 +92,22 @@ import Testing
             ])
     }
 
+    @Test func `the queue of an application adapts unless the file gives a number`() throws {
+        #expect(Configuration().callQueueBlocks == nil)
+        #expect(try read("[audio]\ncallQueueBlocks = auto\n").callQueueBlocks == nil)
+        #expect(try read("[audio]\ncallQueueBlocks = 2\n").callQueueBlocks == 2)
+        for refused in ["1", "7", "Auto", ""] {
+            #expect(refusal("[audio]\ncallQueueBlocks = \(refused)\n") != nil, "\(refused)")
+        }
+    }
+
     @Test func `names file, line, key and what is accepted`() throws {
         let error = try #require(refusal("[audio]\n\ncallQueueBlocks = 9\n"))
         #expect(error.line == 3)
         #expect(
             "\(error)"
-                == "test.conf:3: [audio] callQueueBlocks: '9' is not accepted; it is a whole number from 2 to 6")
+                == "test.conf:3: [audio] callQueueBlocks: '9' is not accepted; it is auto or a whole number from 2 to 6"
+        )
     }
 
     @Test(arguments: [

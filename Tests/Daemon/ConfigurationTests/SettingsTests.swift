@@ -24,6 +24,7 @@ import Testing
         for key in RoutingKey.allCases { #expect(expected.contains("routing.\(key.rawValue)")) }
         for setting in settings.list {
             #expect(!setting.summary.isEmpty && !setting.accepted.isEmpty, "\(setting.key)")
+            #expect(setting.summary.last != ".", "\(setting.key)")
             guard setting.effect != .restart else { continue }
             #expect(setting.origin == .default && setting.value == setting.defaultValue, "\(setting.key)")
             try settings.set(setting.key, setting.value)
@@ -84,7 +85,7 @@ import Testing
 
     @Test(arguments: [
         ("routing.exclude", "radio", "a list of speakerphone"), ("routing.openAttempts", "0", "1 to 100"),
-        ("routing.manualAudio", "perhaps", "true | false"), ("bluetooth.operatorName", "", "1 to 16 bytes"),
+        ("routing.manualAudio", "perhaps", "true or false"), ("bluetooth.operatorName", "", "1 to 16 bytes"),
         ("bluetooth.operatorName", "a;b", "semicolons"), ("bluetooth.operatorName", "a\nb", "control characters"),
         ("audio.periodMilliseconds", "4", "from 5 to 40"), ("daemon.logLevel", "loud", "trace, debug"),
         ("routing.headsetOrder", String(repeating: "00:00:5E:00:53:01, ", count: 300), "separated by commas"),

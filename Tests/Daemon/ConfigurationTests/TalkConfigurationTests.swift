@@ -2,6 +2,7 @@ import BluetoothTypes
 import Configuration
 import Foundation
 import Talk
+import TalkWords
 import Testing
 
 /// `[talk]`, and the files of talk keys.

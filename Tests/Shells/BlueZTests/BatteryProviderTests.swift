@@ -109,17 +109,9 @@ struct BatteryProviderTests {
     }
 }
 
-/// Waits at most ten seconds for a condition.
 @ControlPlane
 private func eventually(
     sourceLocation: SourceLocation = #_sourceLocation, _ condition: @ControlPlane () -> Bool
 ) async throws {
-    let end = ControlLoop.now.advanced(by: .seconds(10))
-    while !condition() {
-        guard ControlLoop.now < end else {
-            Issue.record("waited in vain", sourceLocation: sourceLocation)
-            throw CancellationError()
-        }
-        await ControlLoop.shared.sleep(for: .milliseconds(5))
-    }
+    try await eventually("the state is reached", sourceLocation: sourceLocation, condition)
 }

@@ -59,18 +59,10 @@ final class MediaFixture {
         return try #require(refusal, "\(event)", sourceLocation: location)
     }
 
-    /// Waits at most ten seconds for a condition.
     func becomes(
         at location: SourceLocation = #_sourceLocation, _ condition: @ControlPlane (MediaFixture) -> Bool
     ) async throws {
-        let end = ControlLoop.now.advanced(by: .seconds(10))
-        while !condition(self) {
-            guard ControlLoop.now < end else {
-                Issue.record("waited in vain", sourceLocation: location)
-                throw CancellationError()
-            }
-            await ControlLoop.shared.sleep(for: .milliseconds(2))
-        }
+        try await eventually("the state is reached", sourceLocation: location) { condition(self) }
     }
 
     /// A stream with the headset, its event taken.

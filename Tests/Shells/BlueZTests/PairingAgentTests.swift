@@ -18,12 +18,12 @@ import Testing
 
     private func run(_ body: (BlueZFixture, PairingAgent) async throws -> Void) async throws {
         let fixture = try await BlueZFixture()
+        defer { fixture.stop() }
         let agent = PairingAgent(bus: fixture.bus, logger: fixture.log.logger)
         // The answer comes after the one about the name's owner.
         _ = try await fixture.bus.owner(of: "org.bluez")
         try await agent.register()
         try await body(fixture, agent)
-        fixture.stop()
     }
 
     private func error(_ body: @ControlPlane () async throws -> Void) async -> String? {
@@ -96,7 +96,7 @@ import Testing
     @Test func `the agent is gone with bluetoothd, and can be registered with the next one`() async throws {
         try await run { fixture, agent in
             fixture.fake.stop()
-            while agent.isRegistered { await ControlLoop.shared.sleep(for: .milliseconds(1)) }
+            try await eventually("the agent is unregistered") { !agent.isRegistered }
             let failure = await #expect(throws: PairingError.self) { try await agent.register() }
             #expect(failure == .serviceAbsent)
             try await fixture.fake.start()

@@ -2,6 +2,7 @@ import BluetoothTypes
 import BoardInput
 import ControlLoop
 import Foundation
+import TestSupport
 import Testing
 
 @Suite @ControlPlane struct DirectoryWatchTests {
@@ -30,13 +31,13 @@ import Testing
             onChange: { changes += 1 })
         try touch("snd/controlC0")
         try touch("snd/controlC1")
-        await eventually("the arrival is reported") { changes == 1 }
+        try await eventually("the arrival is reported") { changes == 1 }
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o640], ofItemAtPath: root.appendingPathComponent("snd/controlC0").path)
-        await eventually("the permission is reported") { changes == 2 }
+        try await eventually("the permission is reported") { changes == 2 }
         try touch("snd/timer")
         try remove("snd/controlC0")
-        await eventually("the departure is reported") { changes == 3 }
+        try await eventually("the departure is reported") { changes == 3 }
         watch.cancel()
     }
 
@@ -51,13 +52,13 @@ import Testing
         for round in 0..<3 {
             changes = 0
             try make("a/b/snd")
-            await eventually("round \(round): the directory is reported") { changes > 0 }
+            try await eventually("round \(round): the directory is reported") { changes > 0 }
             changes = 0
             try touch("a/b/snd/controlC0")
-            await eventually("round \(round): the entry is reported") { changes > 0 }
+            try await eventually("round \(round): the entry is reported") { changes > 0 }
             changes = 0
             try remove("a")
-            await eventually("round \(round): the end is reported") { changes > 0 }
+            try await eventually("round \(round): the end is reported") { changes > 0 }
         }
         watch.cancel()
     }
@@ -81,7 +82,7 @@ import Testing
         changes = 0
         var isOver = false
         ControlLoop.shared.schedule(after: settling * 4) { isOver = true }
-        await eventually("the settling time has passed") { isOver }
+        try await eventually("the settling time has passed") { isOver }
         #expect(changes == 0)
     }
 }

@@ -2,22 +2,8 @@ import BluetoothTypes
 import BoardInput
 import ControlLoop
 import Glibc
+import TestSupport
 import Testing
-
-/// Waits at most five seconds for a condition.
-@ControlPlane
-func eventually(
-    _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ condition: @ControlPlane () -> Bool
-) async {
-    let end = ControlLoop.now.advanced(by: .seconds(5))
-    while !condition() {
-        guard ControlLoop.now < end else {
-            Issue.record("waited in vain: \(what)", sourceLocation: sourceLocation)
-            return
-        }
-        await ControlLoop.shared.sleep(for: .milliseconds(2))
-    }
-}
 
 /// The kernel's end of a device: a socket pair in its place.
 struct Far {
@@ -52,9 +38,9 @@ private final class Truth<Value> {
         #expect(device.states == [.headphoneInserted: true, .phone: false])
         far.write(Wire.plug(true) + Wire.event(1, 30, 1) + Wire.report)
         far.write(Wire.phone(1))
-        await eventually("the key is seen") { device.states[.phone] == true }
+        try await eventually("the key is seen") { device.states[.phone] == true }
         far.write(Wire.plug(false))
-        await eventually("the plug is seen") { device.states[.headphoneInserted] == false }
+        try await eventually("the plug is seen") { device.states[.headphoneInserted] == false }
         #expect(told == [[.headphoneInserted: true, .phone: true], [.headphoneInserted: false, .phone: true]])
         device.close()
         far.hangUp()
@@ -66,7 +52,7 @@ private final class Truth<Value> {
         let device = try InputDevice(descriptor: far.near, codes: [.phone]) { truth.value }
         truth.value = [.phone: true]
         far.write(Wire.dropped)
-        await eventually("the key is seen") { device.states[.phone] == true }
+        try await eventually("the key is seen") { device.states[.phone] == true }
         truth.value = [.phone: false]
         var changes = 0
         device.onChange = { changes += 1 }
@@ -84,7 +70,7 @@ private final class Truth<Value> {
         var ends = 0
         device.onGone = { ends += 1 }
         far.hangUp()
-        await eventually("the end is seen") { ends > 0 }
+        try await eventually("the end is seen") { ends > 0 }
         device.close()
         #expect(ends == 1)
     }
@@ -97,11 +83,11 @@ private final class Truth<Value> {
         line.onChange = { told.append(line.isActive) }
         #expect(line.isActive)
         far.write(Wire.edge(2))
-        await eventually("it is inactive") { !line.isActive }
+        try await eventually("it is inactive") { !line.isActive }
         // A short pulse within one read is no change.
         far.write(Wire.edge(1) + Wire.edge(2))
         far.write(Wire.edge(1))
-        await eventually("it is active") { line.isActive }
+        try await eventually("it is active") { line.isActive }
         level.value = false
         line.refresh()
         #expect(told == [false, true, false])

@@ -61,7 +61,9 @@ import Testing
     }
 
     @Test func `a child that never stops writing does not block the loop`() async throws {
-        let report = try await loop.run(["yes"], within: .seconds(2), keeping: 9)
+        var report = try await loop.run(["yes"], within: .seconds(2), keeping: 9)
+        // A machine that stood still may have killed it before it began.
+        if report.output.isEmpty { report = try await loop.run(["yes"], within: .seconds(6), keeping: 9) }
         #expect(report.status == 137 && report.wasKilled && report.output == "y\ny\ny\ny\ny")
     }
 

@@ -74,7 +74,8 @@ struct SignalTests {
     @Test func `an owner is not retained, and receives nothing once it has gone`() {
         let signal = Signal<Int>()
         var listener: Listener? = Listener()
-        weak let kept = listener
+        weak var kept: Listener?
+        kept = listener
         var calls = 0
         if let listener {
             signal.subscribe(listener) { listener, number in

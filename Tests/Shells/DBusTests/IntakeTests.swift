@@ -113,7 +113,7 @@ struct IntakeTests {
             #expect(try await other.call(destination, path, name, "Ask", ["y"]) == ["y"])
             #expect(counter.done < count / 2, "\(counter.done)")
             // All accepted calls are handled; no more than the limit has arrived.
-            while counter.done < count { await ControlLoop.shared.sleep(for: .milliseconds(1)) }
+            try await eventually("all are handled", within: .seconds(30)) { counter.done == count }
         }
     }
 
@@ -124,7 +124,7 @@ struct IntakeTests {
             let destination = try #require(server.uniqueName)
             let begin = ControlLoop.now
             for _ in 0..<400 { client.post(destination, path, name, "Do") }
-            while counter.done < 400 { await ControlLoop.shared.sleep(for: .milliseconds(1)) }
+            try await eventually("all are handled") { counter.done == 400 }
             // 50 spans, less the first one, which may have begun before.
             #expect(begin.duration(to: ControlLoop.now) >= .milliseconds(480))
         }

@@ -189,7 +189,8 @@ package final class PCMServer {
         let memory: PCMMemory
         do throws(AudioEngineError) {
             memory = try PCMMemory(
-                rate: hello.rate, layout: hello.layout, bufferFrames: hello.bufferFrames, isCapture: hello.isCapture)
+                rate: hello.rate, layout: hello.layout, bufferFrames: hello.bufferFrames,
+                periodFrames: hello.periodFrames, isCapture: hello.isCapture)
         } catch {
             return refuse(connection, PCMRefusal(ENOMEM, "no memory for the stream: \(error)"))
         }

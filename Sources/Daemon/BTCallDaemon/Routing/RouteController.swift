@@ -40,6 +40,7 @@ package final class RouteController: RouteDeciding {
         self.recorder = recorder
         self.incidents = incidents
         self.logger = logger
+        graph.standbyChanges.subscribe(self) { $0.hardware?.standbyChanged(to: $1) }
     }
 
     /// Sets who opens links and streams; both are created after this router, and need it.
@@ -73,6 +74,7 @@ package final class RouteController: RouteDeciding {
             let effects = policy.handle(event, at: now)
             recorder.didHandle(event, at: now, policy)
             for effect in effects { perform(effect) }
+            graph.setStandby(policy.standIn(at: now))
             incidents?.handled(event, old: old, policy, at: now)
             guard event == .refresh else { continue }
             hardware?.refresh()

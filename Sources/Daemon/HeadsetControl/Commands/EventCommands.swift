@@ -82,8 +82,10 @@ package final class EventCommands {
         let known = lastEvents[record.identifier]
         switch record.call.state {
         case .incoming where known == nil, .waiting where known == nil:
-            lastEvents[record.identifier] = .callIncoming
-            run(.callIncoming, values(of: record))
+            lastEvents[record.identifier] = .incomingCall
+            let call = values(of: record)
+            run(.incomingCall, call)
+            run(.callIncoming, call)
         case .active where known != .callStarted:
             lastEvents[record.identifier] = .callStarted
             run(.callStarted, values(of: record))

@@ -328,17 +328,14 @@ package final class HeadsetDirectory: LinkOpening {
 
     package func openLink(_ address: BluetoothAddress, codecHint: VoiceCodec?, attempt: Int, timeout: Duration) {
         guard let session = sessions[address], session.isEstablished else {
-            later(.linkFailed(address, .failed))
-            return
+            logger.about(headset: address).notice("\(address): no audio link: it has no connection for calls")
+            return later(.linkFailed(address, .failed))
         }
         session.openLink(codecHint: codecHint, attempt: attempt, timeout: timeout)
     }
 
     package func closeLink(_ address: BluetoothAddress) {
-        guard let session = sessions[address] else {
-            later(.linkClosed(address, .requested))
-            return
-        }
+        guard let session = sessions[address] else { return later(.linkClosed(address, .requested)) }
         session.closeLink()
     }
 

@@ -73,10 +73,10 @@ extension HeadsetSession: LinkContender {
         case .gateway(let input): pass(input)
         case .makeRoom: makeRoom()
         case .leaveRoom: music?.cancel(address)
-        case .queue(let limit):
+        case .queue(let limit, let pauses):
             let ticket = admission.ticket(for: address)
             self.ticket = ticket
-            admission.enter(ticket, self, limit: limit)
+            admission.enter(ticket, self, limit: limit, pauses: pauses)
         case .queueAgain: if let ticket { admission.again(ticket) }
         case .leaveQueue: leaveQueue()
         case .open(let codec, let limit): open(codec, limit)
@@ -84,7 +84,9 @@ extension HeadsetSession: LinkContender {
         case .cancelOpening:
             opening?.cancel()
             admission.opener.cancel()
-        case .carry: if case .link(let link) = subject { graph.add(link: link, of: address) }
+        case .carry:
+            guard case .link(let link) = subject else { return }
+            graph.add(link: link, of: address, speaksAtOnce: talkTail != nil)
         case .discard: if case .link(let link) = subject { link.close() }
         case .close: graph.closeLink(address)
         case .startPause: admission.linkClosed(address)
@@ -114,7 +116,7 @@ extension HeadsetSession: LinkContender {
     private func send(_ report: VoiceLink.Report) {
         switch report {
         case .opened(let codec), .openedByHeadset(let codec): logger.info("\(address): audio link open, \(codec)")
-        case .failed, .closed: break
+        case .failed, .closed: talkLinkEnded()
         }
         talkLinkOpened(report)
         onEvent?(.link(report))
@@ -172,6 +174,11 @@ extension HeadsetSession: LinkContender {
         case .waitsForData:
             logger.info("\(address): silent since its link closed: its link is opened once it sends something")
         case .refused: if case .refusal(let error) = subject { logger.notice("\(address): \(error)") }
+        case .noTurn:
+            logger.notice("\(address): no audio link: the links of other headsets took too long to set up")
+        case .noCodec(.unanswered): logger.notice("\(address): no audio link: the headset agreed on no codec (AT+BCS)")
+        case .noCodec(let failure): logger.notice("\(address): no audio link: no codec was agreed on (\(failure))")
+        case .expired(let state): logger.notice("\(address): no audio link in time: \(Self.hindrance(in: state))")
         // A link that the other side has closed says nothing about where the controller sends voice.
         case .nothingCameIn(isUp: false, let isLast):
             logger.warning("\(address): the audio link ended before anything came in\(Self.next(isLast))")
@@ -186,6 +193,21 @@ extension HeadsetSession: LinkContender {
     }
 
     private static func next(_ isLast: Bool) -> String { isLast ? "" : "; trying once more" }
+
+    /// What a request waited for.
+    private static func hindrance(in state: VoiceLink.State) -> String {
+        switch state {
+        case .waiting(.silence, _): "the headset is silent since its last link"
+        case .waiting(.music, _): "its music did not stop"
+        case .agreeing: "no codec was agreed on"
+        case .queued: "the link of another headset is being set up, or the last one was closed just now"
+        case .opening: "the kernel has not opened it"
+        case .blocked: "the kernel still holds an earlier one"
+        case .awaitingFirstPacket: "nothing comes in"
+        case .closing, .abandoned: "the earlier one is not closed yet"
+        case .closed, .open, .gracePeriod, .over: "nothing waits for it"
+        }
+    }
 
     private static func failure(_ error: AudioLinkError) -> AudioFailure {
         switch error {

@@ -72,8 +72,12 @@ package final class HeadsetSession {
     }
     var talkReader = ATTalkReader()
     var linkReader: LinkTalkReader?
-    /// Whether a headset that talks by its voice link has opened it.
+    /// Whether a headset that talks by its voice link has opened it, and its end has not been reported.
     package internal(set) var isTalkLinkOpen = false
+    /// Set while the headset opens its link only to talk: how long the end of its last word takes after the close.
+    var talkTail: Duration? {
+        didSet { voiceLink.gracePeriod = talkTail ?? VoiceLink.gracePeriod }
+    }
     private var timer: Timer?
     /// As last handled.
     var vendorSettings = AudioGateway.VendorSettings()

@@ -74,10 +74,11 @@ package final class LinkAdmission {
     /// - Parameters:
     ///   - contender: notified when its turn has come, perhaps at once; retained until it leaves.
     ///   - limit: how long it waits for the set-ups of others.
-    package func enter(_ ticket: LinkQueue.Ticket, _ contender: any LinkContender, limit: Duration) {
+    ///   - pauses: whether it waits for the headset's pause, too.
+    package func enter(_ ticket: LinkQueue.Ticket, _ contender: any LinkContender, limit: Duration, pauses: Bool) {
         events.send(.settingUp(ticket.address))
         contenders[ticket] = contender
-        perform(queue.enter(ticket, limit: limit, at: ControlLoop.now))
+        perform(queue.enter(ticket, limit: limit, pauses: pauses, at: ControlLoop.now))
     }
 
     /// Starts the set-up again after the pause.

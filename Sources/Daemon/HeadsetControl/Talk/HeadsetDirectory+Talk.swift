@@ -26,7 +26,12 @@ extension HeadsetDirectory {
         sessions[address]?.talkRow?.protocol == .link
     }
 
-    /// Whether such a headset has its link open.
+    /// Sets whether such a headset has its link open only while it talks.
+    ///
+    /// - Parameter tail: how long the far end hears the rest of its last word; nil: its link is one like any other.
+    package func setTalkTail(_ tail: Duration?, of address: BluetoothAddress) { sessions[address]?.talkTail = tail }
+
+    /// Whether such a headset has its link open, or the last word has not ended.
     package func isTalkLinkOpen(_ address: BluetoothAddress) -> Bool { sessions[address]?.isTalkLinkOpen == true }
 
     /// When the link of the headset is open for push to talk, by its row; nil without one.

@@ -27,11 +27,17 @@ extension HeadsetSession {
         onEvent?(.talkKey(signal))
     }
 
-    /// Reports the end of that link.
+    /// Reports that the headset has closed that link. The policy learns of it when the last word has ended.
     func talkLinkClosed() {
         onEvent?(.heard(.link(isOpen: false)))
         guard let signal = linkReader?.closed() else { return }
-        isTalkLinkOpen = false
         onEvent?(.talkKey(signal))
+    }
+
+    /// Lets the headset rest, before the policy learns that its link is closed.
+    func talkLinkEnded() {
+        guard isTalkLinkOpen else { return }
+        isTalkLinkOpen = false
+        onEvent?(.changed)
     }
 }

@@ -12,7 +12,7 @@ package final class HeadsetTalk {
     /// Rows were learnt or forgotten.
     package let changes = Signal<Void>()
     package private(set) var rows: TalkRows
-    /// Whether the keys are pressed, without those of devices that have shown none.
+    /// Whether a key is pressed, of devices that have shown one.
     package var isPressed: [BluetoothAddress: Bool] = [:]
     /// What a headset says on its AT connection and does with its link, for a lesson.
     package let heard = Signal<(BluetoothAddress, TalkLesson.Observation)>()
@@ -44,7 +44,7 @@ package final class HeadsetTalk {
         }
     }
 
-    /// The row about a device; nil for one that is not known as a talk key.
+    /// The row about a device; nil: no row is for it.
     package func row(of address: BluetoothAddress) -> TalkRow? { rows.row(for: subject(address)) }
 
     package func subject(_ address: BluetoothAddress) -> TalkSubject {
@@ -57,7 +57,7 @@ package final class HeadsetTalk {
     /// Keeps a learnt row; it counts before all others.
     package func learn(_ row: TalkRow) { replace(rows.learning(row)) }
 
-    /// - Returns: false when there is no learnt row of this name.
+    /// - Returns: false: no learnt row has this name.
     package func forget(_ name: String) -> Bool {
         guard let rest = rows.forgetting(name) else { return false }
         replace(rest)

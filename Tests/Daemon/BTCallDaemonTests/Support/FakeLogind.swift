@@ -9,14 +9,17 @@ final class FakeLogind {
     private(set) var requests: [String] = []
     /// Whether a lock is held.
     private(set) var isDelayed = false
-    var isPreparing = false
+    private var isPreparing: Bool
     /// The error of `Inhibit`.
-    var refusal: BusError?
+    private let refusal: BusError?
     private let bus: BusConnection
     private var source: DescriptorSource?
     private var ours: Int32 = -1
 
-    init(_ address: BusAddress) async throws {
+    /// btcalld asks as soon as the name appears, so the answers are known before.
+    init(_ address: BusAddress, refusal: BusError? = nil, isPreparing: Bool = false) async throws {
+        self.refusal = refusal
+        self.isPreparing = isPreparing
         bus = try BusConnection(address)
         bus.export([interface()], at: "/org/freedesktop/login1")
         try await bus.requestName("org.freedesktop.login1")
@@ -29,6 +32,10 @@ final class FakeLogind {
             [.bool(isComing)])
     }
 
+    /// A test that threw may not have closed it.
+    isolated deinit { close() }
+
+    /// Does nothing the second time.
     func close() {
         source?.cancel()
         if ours >= 0 { Glibc.close(ours) }
@@ -42,7 +49,8 @@ final class FakeLogind {
             methods: [
                 .init(
                     "Inhibit", in: [("what", "s"), ("who", "s"), ("why", "s"), ("mode", "s")], out: [("fd", "h")]
-                ) { [unowned self] call throws(BusError) in
+                ) { [weak self] call throws(BusError) in
+                    guard let self else { throw .failed("logind has gone") }
                     requests.append(call.arguments.compactMap(\.stringValue).joined(separator: "|"))
                     if let refusal { throw refusal }
                     return [.unixDescriptor(try lock())]
@@ -50,7 +58,9 @@ final class FakeLogind {
             ],
             signals: [.init("PrepareForSleep", [("start", "b")])],
             properties: [
-                .init("PreparingForSleep", "b", changes: .silent, get: { [unowned self] in .bool(isPreparing) })
+                .init(
+                    "PreparingForSleep", "b", changes: .silent,
+                    get: { [weak self] in .bool(self?.isPreparing ?? false) })
             ])
     }
 
@@ -63,9 +73,9 @@ final class FakeLogind {
         ours = ends[0]
         isDelayed = true
         do throws(SystemError) {
-            source = try ControlLoop.shared.add(ends[0], .readable) { [unowned self] _ in
-                isDelayed = false
-                source?.cancel()
+            source = try ControlLoop.shared.add(ends[0], .readable) { [weak self] _ in
+                self?.isDelayed = false
+                self?.source?.cancel()
             }
         } catch {
             throw .failed("\(error)")

@@ -18,7 +18,7 @@ final class FakeUPower {
                 ExportedInterface(
                     Self.interface,
                     properties: ["IsPresent": "b", "Percentage": "d", "Type": "u"].map { name, type in
-                        .init(name, type, get: { [unowned self] in properties[name] ?? "" })
+                        .init(name, type, get: { [weak self] in self?.properties[name] ?? "" })
                     })
             ], at: Self.path)
         try await bus.requestName("org.freedesktop.UPower")
@@ -35,6 +35,9 @@ final class FakeUPower {
             path: Self.path, interface: "org.freedesktop.DBus.Properties", member: "PropertiesChanged",
             [.string(Self.interface), .vardict(changed), .strings([])])
     }
+
+    /// A test that threw may not have closed it.
+    isolated deinit { close() }
 
     func close() { bus.close() }
 }

@@ -4,15 +4,18 @@ import ControlLoop
 import TestSupport
 import Testing
 
-/// Waits until all audio of the next tenth of a second at the far end has one sample value.
+/// Waits until 50 ms of the audio that arrives at the far end from now on have one sample value.
 @ControlPlane
 func hears(
     _ box: Box, _ sample: Int16, sourceLocation: SourceLocation = #_sourceLocation
 ) async throws {
+    _ = box.telephone.exchange.takeRecorded()
+    var alike = 0
     try await eventually("the far end hears \(sample)", sourceLocation: sourceLocation) {
-        _ = box.telephone.exchange.takeRecorded()
-        await ControlLoop.shared.sleep(for: .milliseconds(60))
-        let heard = box.telephone.exchange.takeRecorded().suffix(400)
-        return heard.count == 400 && heard.allSatisfy { abs(Int($0) - Int(sample)) < 20 }
+        // None is left out: a short sound may come and go between two turns of a busy machine.
+        for heard in box.telephone.exchange.takeRecorded() where alike < 800 {
+            alike = abs(Int(heard) - Int(sample)) < 20 ? alike + 1 : 0
+        }
+        return alike >= 800
     }
 }

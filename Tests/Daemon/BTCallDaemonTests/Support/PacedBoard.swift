@@ -1,6 +1,7 @@
 import AudioEngine
 import AudioPaths
 import BTCallDaemon
+import Configuration
 import ControlLoop
 import Routing
 import TestSupport
@@ -16,6 +17,13 @@ final class PacedBoard: PathOpening {
     var deaf: Set<LocalDevice> = []
     /// Whether another program has the microphones.
     var isBusy = false
+    /// Whether another program has the loudspeakers, and how often one was tried meanwhile.
+    var hasBusySpeakers = false
+    private(set) var refusedSpeakers = 0
+    /// Whether a microphone cannot be opened beside a loudspeaker.
+    var isHalfDuplex = false
+    /// Whether its devices play beside the calls.
+    var hasOutputs = false
     /// The constant sample of the microphones.
     static let sample: Int16 = 8_000
 
@@ -28,10 +36,23 @@ final class PacedBoard: PathOpening {
 
     func openPath(_ kind: LocalDevice) throws(PathError) -> OpenPath { try openPlayback(kind) }
 
-    func openPlayback(_ kind: LocalDevice) throws(PathError) -> OpenPath {
+    func openPlayback(_ kind: LocalDevice) throws(PathError) -> OpenPath { try openSpeaker(kind, "playback") }
+
+    func openOutput(_ device: OutputDevice) throws(PathError) -> OpenPath {
+        guard hasOutputs, case .local(let kind) = device else {
+            throw PathError(device: .speakerphone, what: "\(device) plays calls only", remedy: "none")
+        }
+        return try openSpeaker(kind, "output")
+    }
+
+    private func openSpeaker(_ kind: LocalDevice, _ use: String) throws(PathError) -> OpenPath {
+        guard !hasBusySpeakers else {
+            refusedSpeakers += 1
+            throw PathError(device: kind, what: "paced is in use", remedy: "stop the other program", cause: .busy)
+        }
         let card = try make(kind, nil)
         speakers.append(card)
-        opened.append("\(kind) playback")
+        opened.append("\(kind) \(use)")
         let path = ALSAPath(
             playback: card.pcm, playbackRate: PacedCard.rate, playbackPeriodFrames: PacedCard.periodFrames,
             playbackBufferFrames: PacedCard.bufferFrames)
@@ -39,7 +60,7 @@ final class PacedBoard: PathOpening {
     }
 
     func openCapture(_ kind: LocalDevice) throws(PathError) -> OpenCapture {
-        guard !isBusy else {
+        guard !isBusy, !isHalfDuplex || openSpeakers == 0 else {
             throw PathError(device: kind, what: "paced is in use", remedy: "stop the other program", cause: .busy)
         }
         let card = try make(kind, Self.sample)

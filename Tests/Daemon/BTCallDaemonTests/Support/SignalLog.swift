@@ -17,6 +17,8 @@ final class SignalLog {
     private(set) var changes: [Change] = []
     /// Time and value of the last signalled `Devices`.
     private(set) var devices: (at: Instant, value: [[String: Value]])?
+    /// The states of each device in every signalled `Devices`.
+    private var states: [String: [String]] = [:]
     private let bus: BusConnection
     private var subscriptions: [Subscription] = []
 
@@ -31,11 +33,25 @@ final class SignalLog {
             bus.subscribe(sender: BTCallName.bus, path: BTCallPath.router, member: "PropertiesChanged") {
                 [weak self] signal in
                 guard let value = signal.arguments[1].vardictValue?[BTCallName.Router.devices] else { return }
-                self?.devices = (ControlLoop.now, value.arrayValue?.compactMap(\.vardictValue) ?? [])
+                self?.received(value.arrayValue?.compactMap(\.vardictValue) ?? [])
             },
         ]
         // Every signal that the daemon sends after this reply is recorded.
         _ = try await bus.owner(of: BTCallName.bus)
+    }
+
+    private func received(_ value: [[String: Value]]) {
+        devices = (ControlLoop.now, value)
+        for device in value {
+            states[device["device"]?.stringValue ?? "", default: []].append(device["state"]?.stringValue ?? "")
+        }
+    }
+
+    /// Whether these are among the states that a device was signalled with, in this order.
+    func hasPassed(_ expected: [String], _ device: String) -> Bool {
+        var left = expected[...]
+        for state in states[device] ?? [] where state == left.first { left.removeFirst() }
+        return left.isEmpty
     }
 
     func close() {

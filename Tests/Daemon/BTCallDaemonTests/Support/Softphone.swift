@@ -73,13 +73,19 @@ final class Softphone {
         try #require(
             FileManager.default.isExecutableFile(atPath: "/usr/bin/baresip"), "install Debian's package baresip-core")
         try process.run()
-        try await eventually("baresip listens") { self.connect() }
+        do {
+            try await eventually("baresip listens") { self.connect() }
+        } catch {
+            kill()
+            throw error
+        }
     }
 
-    /// A loopback port that is free for UDP and TCP, with a free next port, which SIP over TLS uses.
+    /// A loopback port that is free for UDP and TCP, with a free next port, which SIP over TLS uses. It is below those that
+    /// the kernel gives to connections: none of them takes it before baresip does.
     private static func freePort() throws -> Int {
         for _ in 0..<50 {
-            let port = Int.random(in: 20_000..<32_000) * 2
+            let port = Int.random(in: 5_500..<16_000) * 2
             let isUsable = [SOCK_STREAM, SOCK_DGRAM].allSatisfy { type in
                 [port, port + 1].allSatisfy { isFree($0, Int32(type.rawValue)) }
             }

@@ -170,7 +170,7 @@ enum Probe {
             report("acceptedWithoutRoom", accepted.count)
             report("linesWithoutRoom", counter.count.load(ordering: .relaxed))
             for one in taken { close(one) }
-            await ControlLoop.shared.sleep(for: .milliseconds(1200))
+            for _ in 0..<100 where accepted.isEmpty { await ControlLoop.shared.sleep(for: .milliseconds(100)) }
             report("accepted", accepted.count)
             report("lines", counter.count.load(ordering: .relaxed))
             listener.cancel()
