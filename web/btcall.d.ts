@@ -4,7 +4,7 @@ export type CallState = 'dialing' | 'alerting' | 'ringing' | 'waiting' | 'active
 
 /** What somebody asked for, at a headset or elsewhere. */
 export interface Ask {
-  ask: 'answer' | 'end' | 'start' | 'hold' | 'resume' | 'swap' | 'conference' | 'tones' | 'mute' | 'unmute'
+  ask: 'answer' | 'end' | 'start' | 'hold' | 'resume' | 'swap' | 'conference' | 'tones' | 'mute' | 'unmute' | 'talk' | 'listen'
   id: number
   /** Id of the call; of `swap`: of the one to hold. */
   call?: string
@@ -20,7 +20,7 @@ export interface Ask {
   calls?: string[]
 }
 
-/** Carries it out within 4 s. A promise that is rejected refuses it, and the message tells why. */
+/** Carries it out within 4 s, `talk` within half a second. A promise that is rejected refuses it, and the message tells why. */
 export type Handler = (call: Call, ask: Ask) => unknown
 
 /**
@@ -39,6 +39,8 @@ export interface Options {
   handlers?: Handlers
   /** Schemes of numbers that the page dials, for example `sip`. */
   schemes?: string[]
+  /** When the far ends of the page's calls hear the person. Default: as btcalld is configured. */
+  talk?: 'off' | 'push' | 'toggle' | 'latch'
   /** Of the server. Default: where the module is from. */
   url?: string | URL
   /** By which the page's calls are found again: 16 to 64 letters, digits, `-` and `_`. Default: one for each tab and name. */
@@ -96,6 +98,6 @@ export class Phone extends EventTarget {
   outgoing(number: string, more?: { name?: string; state?: 'dialing' | 'alerting'; routes?: string[] }): Promise<Call>
   /** Requests events `levels`, or no more. */
   watch(levels: boolean): Promise<void>
-  /** Sends any request once the page is registered. */
+  /** Sends any request once the page is registered, for example `revokeTalk`. */
   request(word: string, fields?: object): Promise<any>
 }

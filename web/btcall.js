@@ -55,7 +55,8 @@ export class Call extends EventTarget {
 
 /** Asks of each capability. */
 const asks = {
-  hold: ['hold', 'resume'], swap: ['swap'], conference: ['conference'], dtmf: ['tones'], mute: ['mute', 'unmute'], dial: ['start']
+  hold: ['hold', 'resume'], swap: ['swap'], conference: ['conference'], dtmf: ['tones'], mute: ['mute', 'unmute'], dial: ['start'],
+  talk: ['talk', 'listen']
 }
 
 export class Phone extends EventTarget {
@@ -221,10 +222,10 @@ export class Phone extends EventTarget {
 
   async #register() {
     this.#isRegistered = true
-    const { name, schemes } = this.#options
+    const { name, schemes, talk } = this.#options
     const capabilities = Object.keys(asks).filter((word) => asks[word].every((ask) => this.#handlers[ask]))
     try {
-      const { calls } = await this.#send('register', { name, capabilities, key: this.#key, ...(schemes && { schemes }) })
+      const { calls } = await this.#send('register', { name, capabilities, key: this.#key, ...(schemes && { schemes }), ...(talk && { talk }) })
       const ids = new Set(calls.map((facts) => facts.call))
       for (const call of [...this.calls.values()]) if (!ids.has(call.id)) call.changed('ended', 'providerGone')
       for (const facts of calls) this.#own(facts).changed(facts.state)

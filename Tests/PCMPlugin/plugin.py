@@ -1,5 +1,6 @@
 """Shared by the tests of the ALSA plug-in: the built plug-in, programs that use it, and a scripted daemon."""
 import array
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -274,6 +275,15 @@ class PluginTest(unittest.TestCase):
         for name, test in list(vars(cls).items()):
             if name.startswith("test_"):
                 setattr(cls, name, once_more_after_a_stall(test))
+
+    @contextlib.contextmanager
+    def subTest(self, **parameters):
+        """Names the part of a test that fails, and ends the test: `once_more_after_a_stall` would not learn of it from
+        unittest's own."""
+        try:
+            yield
+        except AssertionError as failure:
+            raise self.failureException("%s: %s" % (parameters, failure)) from None
 
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory()

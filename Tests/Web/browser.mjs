@@ -100,7 +100,7 @@ export class Browser {
   }
 
   /** Waits until an expression in the page is true, and returns the milliseconds that took. A page that loads may not have its parts yet. */
-  async until(expression, milliseconds = 10_000) {
+  async until(expression, milliseconds = 30_000) {
     const begin = performance.now()
     for (;;) {
       let problem = ''

@@ -128,13 +128,15 @@ test('the module has at most 10 kB, imports nothing, and has its types beside it
 })
 
 test('it registers with its name, its key, and the capabilities that its handlers cover', async () => {
-  const handlers = { answer() {}, hold() {}, resume() {}, tones() {}, mute() {} }
-  const { server, phone } = await begin({ handlers, schemes: ['sip'] })
+  const handlers = { answer() {}, hold() {}, resume() {}, tones() {}, mute() {}, talk() {}, listen() {} }
+  const { server, phone } = await begin({ handlers, schemes: ['sip'], talk: 'push' })
   const states = []
   phone.addEventListener('connection', ({ detail }) => states.push(detail))
   await phone.connect()
   const { id, ...request } = await server.next(is('register'))
-  assert.deepEqual(request, { request: 'register', name: 'Test', key, capabilities: ['hold', 'dtmf'], schemes: ['sip'] })
+  assert.deepEqual(request, {
+    request: 'register', name: 'Test', key, capabilities: ['hold', 'dtmf', 'talk'], schemes: ['sip'], talk: 'push',
+  })
   assert.deepEqual(states, ['connecting', 'open'])
   assert.equal(server.connections[0].path, '/v1/socket')
 })

@@ -7,6 +7,9 @@ import DBus
 /// It ends with ``unregister()``, with the connection, and when the daemon goes: `CallProvider.released()` is called then,
 /// and the application may register again once the daemon is back. A restart of the bus does not end it: calls and their
 /// audio continue, and the registration is restored with them within a minute; requests fail meanwhile.
+///
+/// Keep this object as long as calls may come or exist: without it the daemon's requests are refused, `audioReady` among
+/// them, and calls have no audio.
 public final class ProviderRegistration: Sendable {
     private let proxy: ProviderProxy
 
@@ -135,7 +138,7 @@ public final class ProviderRegistration: Sendable {
 
     /// Takes the floor back from the person who talks, because somebody else has it: the microphone closes at once.
     ///
-    /// - Throws: `.wrongState` when nobody talks on the call by the leave of this application (capability `talk`).
+    /// - Throws: `.wrongState` when nobody talks on the call or waits to, and without the capability `talk`.
     public func revokeTalk(of call: Call.ID) async throws(BridgeError) {
         try await proxy.request(call, BTCallName.Call.revokeTalk, [])
     }

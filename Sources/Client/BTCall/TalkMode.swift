@@ -1,5 +1,5 @@
 import BTCallAPI
-import Talk
+import TalkWords
 
 /// How the far end of a call hears the person.
 public enum TalkMode: String, Hashable, Sendable, CaseIterable {
@@ -12,7 +12,7 @@ public enum TalkMode: String, Hashable, Sendable, CaseIterable {
     /// While a key is pressed; after a short press, until the next one.
     case latch
 
-    init(_ mode: Talk.TalkMode) {
+    init(_ mode: TalkWords.TalkMode) {
         switch mode {
         case .off: self = .off
         case .push: self = .push
@@ -22,7 +22,7 @@ public enum TalkMode: String, Hashable, Sendable, CaseIterable {
     }
 
     /// The mode as written on the bus.
-    var word: Talk.TalkMode {
+    var word: TalkWords.TalkMode {
         switch self {
         case .off: .off
         case .push: .push
@@ -49,7 +49,7 @@ public enum TalkState: String, Hashable, Sendable, CaseIterable {
     /// The time to talk is over, until the key is released or pressed again.
     case timedOut
 
-    init(_ state: Talking.State) {
+    init(_ state: TalkWords.TalkState) {
         switch state {
         case .off: self = .off
         case .listening: self = .listening

@@ -49,6 +49,8 @@ package struct AudioStatistics: Hashable, Sendable {
         package var missing: UInt64 = 0
         /// Surplus blocks from the application, dropped oldest first.
         package var dropped: UInt64 = 0
+        /// Blocks on their way to the application, or back and waiting: the delay of its audio in units of 10 ms.
+        package var queueBlocks: UInt64 = 0
 
         package init(call: String) {
             self.call = call
@@ -175,12 +177,13 @@ extension AudioStatistics.Call {
         blocksOut = try fields.optionalInteger("blocksOut") ?? 0
         missing = try fields.optionalInteger("missing") ?? 0
         dropped = try fields.optionalInteger("dropped") ?? 0
+        queueBlocks = try fields.optionalInteger("queueBlocks") ?? 0
     }
 
     package var fields: [String: Value] {
         [
             "call": .string(call), "blocksIn": .uint64(blocksIn), "blocksOut": .uint64(blocksOut),
-            "missing": .uint64(missing), "dropped": .uint64(dropped),
+            "missing": .uint64(missing), "dropped": .uint64(dropped), "queueBlocks": .uint64(queueBlocks),
         ]
     }
 }

@@ -1,6 +1,6 @@
 package import BluetoothTypes
 package import DBus
-package import Talk
+package import TalkWords
 
 /// The properties of `Call1`, also sent along with `Calls1.CallAdded`.
 package struct CallDescription: Hashable, Sendable {
@@ -99,7 +99,7 @@ package struct CallDescription: Hashable, Sendable {
     /// How the far end hears the person, and what the talk keys have made of it.
     package var talkMode = TalkMode.off
     package var isTalking = false
-    package var talkState = Talking.State.off
+    package var talkState = TalkState.off
     /// The key that has the floor, asks for it, or had it last; nil without one.
     package var talkHolder: String?
 
@@ -165,7 +165,7 @@ package struct CallDescription: Hashable, Sendable {
         isLocalVideoEnabled = try fields.optionalBool(BTCallName.Call.localVideoEnabled) ?? true
         talkMode = try fields.optionalWord(BTCallName.Call.talkMode, of: TalkMode.self) ?? .off
         isTalking = try fields.optionalBool(BTCallName.Call.talking) ?? false
-        talkState = try fields.optionalWord(BTCallName.Call.talkState, of: Talking.State.self) ?? .off
+        talkState = try fields.optionalWord(BTCallName.Call.talkState, of: TalkState.self) ?? .off
         talkHolder = try fields.optionalString(BTCallName.Call.talkHolder)?.nonEmpty
         // A word that this version does not know counts as the one that the state gives.
         let given = try fields.optionalString(BTCallName.Call.status).flatMap { CallStatusWord(rawValue: $0) }

@@ -1,6 +1,6 @@
 import BluetoothTypes
 package import DBus
-package import Talk
+package import TalkWords
 
 /// The options of `Calls1.RegisterProvider`.
 package struct ProviderOptions: Hashable, Sendable {

@@ -16,6 +16,9 @@
 /// Wake-ups read at once; the rest leave the poll set readable.
 #define MAXIMUM_WAKE_UPS 64
 
+/// A program's longest period, in frames of two channels in floating point: 60 ms at 48 kHz.
+#define LONGEST_PERIOD 2880
+
 // MARK: Callbacks
 
 static struct stream *enter(snd_pcm_ioplug_t *io)
@@ -169,12 +172,10 @@ static int btcall_hw_params(snd_pcm_ioplug_t *io, snd_pcm_hw_params_t *parameter
     } else if ((stream->own_samples = calloc(stream->ring_frames, stream->frame_bytes)) == NULL) {
         result = -ENOMEM;
     } else {
-        // To the daemon a period is 10 to 60 ms; the program's own period only decides when it is woken.
+        // How often the daemon wakes the program: not more often than a sound card would.
         unsigned period = (unsigned)io->period_size;
         if (period < tick)
             period = tick;
-        if (period > 6 * tick)
-            period = 6 * tick;
         if (period > stream->ring_frames / 2)
             period = stream->ring_frames / 2;
         btcall_begin_hello(&stream->hello);
@@ -311,7 +312,7 @@ static int constrain(snd_pcm_ioplug_t *io)
         || (result = snd_pcm_ioplug_set_param_list(io, SND_PCM_IOPLUG_HW_CHANNELS, 2, channels)) < 0
         || (result = snd_pcm_ioplug_set_param_list(io, SND_PCM_IOPLUG_HW_RATE, 6, rates)) < 0
         || (result = snd_pcm_ioplug_set_param_minmax(io, SND_PCM_IOPLUG_HW_PERIODS, 2, 16)) < 0
-        || (result = snd_pcm_ioplug_set_param_minmax(io, SND_PCM_IOPLUG_HW_PERIOD_BYTES, 160, 8 * BTCALL_PCM_MAXIMUM_PERIOD)) < 0
+        || (result = snd_pcm_ioplug_set_param_minmax(io, SND_PCM_IOPLUG_HW_PERIOD_BYTES, 160, 8 * LONGEST_PERIOD)) < 0
         || (result = snd_pcm_ioplug_set_param_minmax(io, SND_PCM_IOPLUG_HW_BUFFER_BYTES, 320, 2 * BTCALL_PCM_MAXIMUM_BUFFER)) < 0)
         return result;
     return 0;

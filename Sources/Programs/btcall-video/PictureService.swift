@@ -291,8 +291,13 @@ final class PictureService {
         return (format, sourceHub)
     }
 
+    /// The view of a client, else that of the configuration: none while a client has its node for the other side.
     func view(of side: PictureSide) -> ViewSettings {
-        requested[side]?.settings ?? settings.views[side] ?? ViewSettings()
+        if let own = requested[side] { return own.settings }
+        let configured = settings.views[side] ?? ViewSettings()
+        var views = requested.mapValues { $0.settings }
+        views[side] = configured
+        return settings.conflict(of: views) == nil ? configured : ViewSettings()
     }
 
     var description: PictureDescription {
@@ -334,7 +339,7 @@ final class PictureService {
         requested[side]?.end()
         requested[side] = RequestedView(settings, descriptor, of: owner, on: bus) { [weak self] in
             guard let self, viewNumbers[side] == number else { return }
-            resetView(side)
+            endView(side)
         }
         viewChanged(side)
     }
@@ -345,8 +350,17 @@ final class PictureService {
         if let conflict = self.settings.conflict(of: views) { throw APIError(.invalidArgument, conflict) }
     }
 
+    /// Returns to the configuration for a client.
+    ///
+    /// - Throws: `invalidArgument` for a configured node that the other view has.
+    func resetView(_ side: PictureSide) throws(APIError) {
+        guard requested[side] != nil else { return }
+        try check(settings.views[side] ?? ViewSettings(), at: side)
+        endView(side)
+    }
+
     /// The configuration counts again.
-    func resetView(_ side: PictureSide) {
+    private func endView(_ side: PictureSide) {
         guard let old = requested.removeValue(forKey: side) else { return }
         old.end()
         viewNumbers[side] = nil
@@ -363,7 +377,7 @@ final class PictureService {
     private func endLostViews() {
         for side in PictureSide.allCases where views.isOver(side) {
             if let problem = views.status(of: side).problem { logger.notice("view \(side.rawValue): \(problem)") }
-            resetView(side)
+            endView(side)
         }
     }
 }

@@ -47,7 +47,7 @@ struct PictureMembers {
     private func setView(_ call: MethodCall) async throws(APIError) {
         let side = PictureSide(try PictureSideWord(argument: call.arguments.first?.stringValue ?? ""))
         let fields = try Fields(call.arguments.last ?? .vardict([:]), .setView)
-        guard let request = try ViewRequest(fields) else { return pictures.resetView(side) }
+        guard let request = try ViewRequest(fields) else { return try pictures.resetView(side) }
         let settings = try ViewSettings(request)
         if let descriptor = request.descriptor {
             do throws(SystemError) {

@@ -6,8 +6,9 @@ import VideoPlan
 struct VideoSettings: Equatable {
     static let sections = [
         "video", "camera front", "camera back", "view local", "view remote", "remote", "output", "background",
-        "privacy", "log",
+        "privacy",
     ]
+    static let formerKeys = ["log.level": Key.logLevel]
 
     /// A key of the file, with its section.
     enum Key: String, Sendable, CaseIterable {
@@ -15,6 +16,7 @@ struct VideoSettings: Equatable {
         case framesPerSecond = "video.framesPerSecond"
         case name = "video.name"
         case stateDirectory = "video.stateDirectory"
+        case logLevel = "video.logLevel"
         case front = "camera front.device"
         case back = "camera back.device"
         case localSink = "view local.sink"
@@ -29,7 +31,6 @@ struct VideoSettings: Equatable {
         case output = "output.device"
         case background = "background.picture"
         case access = "privacy.camera"
-        case logLevel = "log.level"
 
         var accepted: String {
             switch self {

@@ -3,7 +3,8 @@ import ProgramSettings
 
 /// Settings of `btcall-web` from its configuration file and its command line.
 struct WebSettings: Equatable {
-    static let sections = ["web", "tokens", "limits", "log"]
+    static let sections = ["web", "tokens", "limits"]
+    static let formerKeys = ["log.level": Key.logLevel]
 
     /// A key of the file, with its section.
     enum Key: String, Sendable, CaseIterable {
@@ -13,6 +14,7 @@ struct WebSettings: Equatable {
         case origins = "web.origins"
         case files = "web.files"
         case pages = "web.pages"
+        case logLevel = "web.logLevel"
         case secret = "tokens.secret"
         case publicKeys = "tokens.publicKeys"
         case pushSecret = "tokens.pushSecret"
@@ -21,7 +23,6 @@ struct WebSettings: Equatable {
         case perPeer = "limits.perPeer"
         case streams = "limits.streams"
         case requestsPerSecond = "limits.requestsPerSecond"
-        case logLevel = "log.level"
 
         var accepted: String {
             switch self {

@@ -83,6 +83,35 @@ import Testing
         #expect(report.passed)
     }
 
+    /// The report when device 1 leaves out `lengthMs` at each of `places`, milliseconds after it has begun, the latest first.
+    static func report(leavingOut lengthMs: Int, at places: [Int]) -> DemoReport {
+        var recordings = recordings()
+        let begin = Int(1.2 * Double(rate)) + rate / 2 + rate * 60 / 1000
+        for place in places.map({ begin + rate * $0 / 1000 }) {
+            recordings.devices[1].played.removeSubrange(place..<place + rate * lengthMs / 1000)
+        }
+        return recordings.report()
+    }
+
+    /// As a device does that catches up with what went unheard.
+    @Test(arguments: [60, 90, 110]) func `a device that leaves out a period soon after it has begun has no gap`(
+        afterMs: Int
+    ) {
+        let report = Self.report(leavingOut: 8, at: [afterMs])
+        #expect(report.steps.map(\.downlinkGapMs) == [0, 0])
+        #expect(report.strayGapsMs.isEmpty)
+    }
+
+    @Test func `a device that leaves out two periods soon after it has begun has no gap`() {
+        #expect(Self.report(leavingOut: 11, at: [155, 90]).steps.map(\.downlinkGapMs) == [0, 0])
+    }
+
+    /// More than two periods of a voice are a loss.
+    @Test func `a jump of 50 ms soon after a device has begun is reported`() {
+        let gaps = Self.report(leavingOut: 50, at: [90]).steps.map(\.downlinkGapMs)
+        #expect((45...140).contains(gaps.max() ?? 0), "\(gaps)")
+    }
+
     /// The change of devices occurs shortly before a pause of the speech, in which the device plays only noise.
     @Test(arguments: [60, 120]) func `a device that begins before a pause has no gap`(pauseMs: Int) {
         var recordings = Self.recordings()

@@ -133,6 +133,17 @@ import Testing
         #expect(CallMeasurement.Microphone([Int16.min]).peak == 0)
     }
 
+    @Test func `Noise in place of packets that came late is no sound of the microphone`() {
+        var samples = [Int16](repeating: 0, count: 16_000)
+        for index in 3_200..<4_800 { samples[index] = index % 2 == 0 ? 40 : -40 }
+        #expect(CallMeasurement.Microphone(samples, concealedMs: 80).level == nil)
+        // Less was made up than is heard, or something is louder than that noise.
+        #expect(CallMeasurement.Microphone(samples, concealedMs: 30).level != nil)
+        #expect(CallMeasurement.Microphone(samples).level != nil)
+        samples[9_000] = 104
+        #expect(CallMeasurement.Microphone(samples, concealedMs: 80).level != nil)
+    }
+
     @Test @ControlPlane func `Without btcalld no call is made, and the output says what to do`() async throws {
         let bus = try PrivateBus()
         let capture = Capture()

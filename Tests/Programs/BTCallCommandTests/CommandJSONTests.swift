@@ -8,7 +8,7 @@ import ControlLoop
 import DBus
 import Foundation
 import JSONText
-import Talk
+import TalkWords
 import Testing
 
 @testable import BTCallCommand

@@ -30,7 +30,7 @@ import Testing
     @Test func `Values are offered where they are words`() {
         #expect(AcceptedWords.words(in: "trace, debug, info") == ["trace", "debug", "info"])
         #expect(AcceptedWords.words(in: "yes or no") == ["yes", "no"])
-        #expect(AcceptedWords.words(in: "stay | take") == ["stay", "take"])
+        #expect(AcceptedWords.words(in: "stay, take") == ["stay", "take"])
         #expect(AcceptedWords.words(in: "a list of lc3-swb, msbc, cvsd") == [])
         #expect(AcceptedWords.words(in: "0 to 15") == [] && AcceptedWords.words(in: "") == [])
     }

@@ -284,7 +284,7 @@ struct DoctorProvocation: Sendable, CustomStringConvertible {
 
     private static let headset: [DoctorProvocation] = [
         .init("headsets-none", .note, "no headset is paired") { $0.setHeadset("Paired", false) },
-        .init("preference-replaced", .note, "set to bluetooth, then to earpiece, and there is no default") { fixture in
+        .init("preference-replaced", .note, "set to bluetooth, then to earpiece, and there is no fallback") { fixture in
             var objects = fixture.bus.btcall.objects
             objects[BTCallPath.router] = [
                 BTCallName.Interface.router:

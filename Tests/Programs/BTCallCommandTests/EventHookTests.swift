@@ -1,6 +1,7 @@
 import CommandTestSupport
 import ControlLoop
 import Foundation
+import TestSupport
 import Testing
 
 @testable import BTCall
@@ -50,8 +51,8 @@ import Testing
             capture.errors == "btcall: the hook for slow was killed: it took longer than 3.0 seconds (--timeout)\n")
         let sleeper = try #require(pid_t(written.trimmingCharacters(in: .whitespacesAndNewlines)))
         // The process is gone once its new parent has reaped it: then there is no such process group either.
-        while kill(sleeper, 0) == 0, try Self.state(of: sleeper) != "Z" {
-            await ControlLoop.shared.sleep(for: .milliseconds(5))
+        try await eventually("the hook's child ends") {
+            try kill(sleeper, 0) != 0 || Self.state(of: sleeper) == "Z"
         }
     }
 
@@ -70,7 +71,7 @@ import Testing
         let hook = EventHook(
             #"echo "$BTCALL_EVENT" >>"$FILE"; exec sleep 1000"#, within: .seconds(1000), capture.sink, isJSON: true)
         for word in ["first", "second"] { hook.add(["BTCALL_EVENT": word, "FILE": file.path()]) }
-        while written != "first\n" { await ControlLoop.shared.sleep(for: .milliseconds(5)) }
+        try await eventually("the first hook runs") { written == "first\n" }
         await hook.stop()
         #expect(written == "first\n" && capture.output == "")
     }

@@ -3,6 +3,7 @@ import ControlLoop
 import DBus
 import Glibc
 import JSONText
+import TestSupport
 import Testing
 
 @testable import BTCallCommand
@@ -96,8 +97,8 @@ import Testing
             return answer.first?.unwrapped.stringValue
         }
 
-        func waitForEvents(_ count: Int) async {
-            while events.count < count { await ControlLoop.shared.sleep(for: .milliseconds(2)) }
+        func waitForEvents(_ count: Int) async throws {
+            try await eventually("event \(count) is told") { events.count >= count }
         }
     }
 
@@ -111,7 +112,7 @@ import Testing
         #expect(try await fixture.status() == "Playing")
         try await fixture.tell("Pause")
         #expect(try await fixture.status() == "Paused")
-        await fixture.waitForEvents(1)
+        try await fixture.waitForEvents(1)
         #expect(
             fixture.runs == [
                 "pw-link --links --id", "pw-link --disconnect 56", "pw-link --disconnect 58",
@@ -124,7 +125,7 @@ import Testing
         touched.status = "Stopped"
         fixture.runs = []
         try await fixture.tell("Play")
-        await fixture.waitForEvents(2)
+        try await fixture.waitForEvents(2)
         #expect(fixture.runs == ["pw-link 54 44", "pw-link 70 44", "pw-link 55 46"])
         #expect(fixture.events.last == ["event": "resumed", "links": 3])
         #expect(playing.commands == ["Pause", "Play"])
@@ -148,7 +149,7 @@ import Testing
         let player = try await Player(.address(fixture.daemon.address), "playing")
         try await fixture.tell("Pause")
         try await fixture.tell("Play")
-        await fixture.waitForEvents(3)
+        try await fixture.waitForEvents(3)
         #expect(fixture.events.compactMap { $0["event"]?.stringValue } == ["noTools", "paused", "resumed"])
         #expect(player.commands == ["Pause", "Play"])
     }

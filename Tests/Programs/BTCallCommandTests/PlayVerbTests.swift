@@ -5,6 +5,7 @@ import ControlLoop
 import DBus
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import BTCallCommand
@@ -93,9 +94,9 @@ import Testing
     @Test func `play waits while the call is held, and says so`() async throws {
         let run = playing()
         try await audio.play(blocks: 2)
+        let reads = daemon.stateReads
         daemon.change(call, .held)
-        // The daemon must have received the request for calls before.
-        await ControlLoop.shared.sleep(for: .seconds(1))
+        try await eventually("it has asked for the calls") { daemon.stateReads > reads }
         daemon.change(call, .active)
         try await audio.play(blocks: 24)
         audio.close()
@@ -140,15 +141,16 @@ final class FakeAudio {
                     BTCallName.Interface.audio,
                     methods: ["OpenInjection", "OpenPlayback"].map { name in
                         .init(name, in: [("options", "a{sv}")], out: [("audio", "h")]) {
-                            [unowned self] call throws(BusError) in
+                            [weak self] call throws(BusError) in
+                            guard let self else { throw .failed("the test has ended") }
                             method = name
                             return [.unixDescriptor(open(call.arguments[0]))]
                         }
                     },
                     properties: ["MicVolume", "AppVolume"].map { name in
                         .init(
-                            name, "d", get: { [unowned self] in .double(volumes[name] ?? 0) },
-                            set: { [unowned self] value in volumes[name] = value.doubleValue })
+                            name, "d", get: { [weak self] in .double(self?.volumes[name] ?? 0) },
+                            set: { [weak self] value in self?.volumes[name] = value.doubleValue })
                     })
             ], at: BTCallPath.audio)
     }

@@ -91,16 +91,18 @@ final class FakeVoice {
                 ExportedInterface(
                     BTCallName.Interface.audio,
                     properties: [
-                        .init("VoiceProcessor", "s") { [unowned self] in
-                            .string(flags["VoiceProcessing"] == true ? "webrtc" : "none")
+                        .init("VoiceProcessor", "s") { [weak self] in
+                            .string(self?.flags["VoiceProcessing"] == true ? "webrtc" : "none")
                         }
                     ]
                         + flags.keys.sorted().map { name in
                             .init(
-                                name, "b", get: { [unowned self] in .bool(flags[name] ?? false) },
-                                set: { [unowned self] value throws(BusError) in
-                                    if let refusal { throw APIError(.wrongState, refusal).busError }
-                                    flags[name] = value.boolValue
+                                name, "b", get: { [weak self] in .bool(self?.flags[name] ?? false) },
+                                set: { [weak self] value throws(BusError) in
+                                    if let refusal = self?.refusal {
+                                        throw APIError(.wrongState, refusal).busError
+                                    }
+                                    self?.flags[name] = value.boolValue
                                 })
                         })
             ], at: BTCallPath.audio)

@@ -6,6 +6,7 @@ import CommandTestSupport
 import ControlLoop
 import DBus
 import Foundation
+import TestSupport
 import Testing
 
 @testable import BTCallCommand
@@ -236,7 +237,7 @@ import Testing
             let run = try await Self.run(arguments, bus)
             #expect(run.status == Int32(status), "\(arguments)")
             let word = request.split(separator: " ")[0]
-            await eventually("\(word) is released") { await daemon.requests.last == "\(word) released" }
+            try await eventually("\(word) is released") { daemon.requests.last == "\(word) released" }
             #expect(await daemon.requests.suffix(2).first == request)
         }
         #expect(await daemon.held.isEmpty)
@@ -247,10 +248,10 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: file) }  // A file in the temporary directory may stay.
         let script = "until [ -e \"$0\" ]; do sleep 0.01; done"
         let run = Task { try await Self.run(["interrupt", "page", "--", "sh", "-c", script, file], bus) }
-        await eventually("it is held") { await daemon.held.map(\.name) == ["Interrupt"] }
+        try await eventually("it is held") { daemon.held.map(\.name) == ["Interrupt"] }
         #expect(FileManager.default.createFile(atPath: file, contents: nil))
         #expect(try await run.value.status == 0)
-        await eventually("it is released") { await daemon.held.isEmpty }
+        try await eventually("it is released") { daemon.held.isEmpty }
     }
 
     @Test func `A refused hold runs nothing`() async throws {
@@ -280,10 +281,5 @@ import Testing
 
     private static func run(_ arguments: [String], _ bus: PrivateBus) async throws -> CommandRun {
         try await CommandRun.btcall(arguments, bus: bus)
-    }
-
-    /// A test's time limit ends the wait.
-    private func eventually(_ what: Comment, _ condition: () async -> Bool) async {
-        while await !condition() { await ControlLoop.shared.sleep(for: .milliseconds(2)) }
     }
 }

@@ -105,7 +105,7 @@ import Testing
     @Test(arguments: [
         (["speaker", "16"], "0 to 15"), (["speaker", "loud"], "0 to 15"),
         (["mic", "5"], "0.0 to 1.0"), (["application", "loud"], "0.0 to 1.0"),
-        (["both", "5"], "speaker, microphone, media, mic"), (["media", "128"], "0 to 127"),
+        (["both", "5"], "speaker, microphone, media, application"), (["media", "128"], "0 to 127"),
         (["mic", "0.5", "--headset", "a"], "speaker, microphone and media"),
     ])
     func `volume names the accepted values`(words: [String], expected: String) {
@@ -115,6 +115,34 @@ import Testing
         } catch {
             #expect(Entry.exitCode(for: error).rawValue == 64)
             #expect(Entry.fullMessage(for: error).contains(expected), "\(Entry.fullMessage(for: error))")
+        }
+    }
+
+    @Test func `mic volume sets what the far end hears of the microphone; earlier words still work`() async throws {
+        let run = try await CommandRun.btcall("mic", "volume", "0.5", bus: bus)
+        #expect(run.status == 0 && run.output.contains("volume          0.5\n"), "\(run.output)")
+        #expect(daemon.audioProperties["MicVolume"]?.doubleValue == 0.5)
+        #expect(try await CommandRun.btcall("volume", "mic", bus: bus).output == "mic 0.5\n")
+        let shown = try await CommandRun.btcall("mic", "volume", "--json", bus: bus).object
+        #expect(shown["microphoneGain"] as? Double == 0.5)
+        for (action, isMuted) in [("mute", true), ("unmute", false)] {
+            let run = try await CommandRun.btcall("mic", action, "--json", bus: bus)
+            #expect(run.object["muted"] as? Bool == isMuted && daemon.isMuted == isMuted)
+        }
+    }
+
+    @Test(arguments: [
+        (["volume", "5"], "0.0 to 1.0"), (["volume", "loud"], "0.0 to 1.0"), (["mode", "loud"], "voiceProcessing"),
+        (["prepared", "yes"], "on or off"), (["mute", "on"], "accepts no value"), (["louder"], "- volume"),
+    ])
+    func `mic names the accepted values, and no earlier word`(words: [String], expected: String) {
+        do {
+            _ = try Entry.command(for: ["mic"] + words)
+            Issue.record("\(words) was accepted")
+        } catch {
+            let text = Entry.fullMessage(for: error)
+            #expect(Entry.exitCode(for: error).rawValue == 64)
+            #expect(text.contains(expected) && !text.contains("unmute"), "\(text)")
         }
     }
 

@@ -233,6 +233,45 @@ import VideoPlan
         await box.stop()
     }
 
+    @Test func `an empty view is refused while the other view has the node of the configuration`() async throws {
+        let node = ViewRequest(.device, device: "/dev/video8")
+        box.video.settings.views[.local] = ViewSettings(.device, device: "/dev/video8")
+        try await box.video.start()
+        let name = BTCallName.Video.setView
+        try await box.ask(name, [.string("local"), .vardict(ViewRequest(.none).fields)])
+        try await box.ask(name, [.string("remote"), .vardict(node.fields)])
+        let error = await refusal(name, [.string("local"), .vardict([:])])
+        #expect(
+            error?.message
+                == "the local view and the remote view are both /dev/video8: give each a node of its own",
+            "\(error?.message ?? "")")
+        #expect(try await box.view(.local).view == ViewRequest(.none))
+        try await box.ask(name, [.string("remote"), .vardict([:])])
+        try await box.ask(name, [.string("local"), .vardict([:])])
+        #expect(try await box.view(.local).view == node)
+        await box.stop()
+    }
+
+    @Test func `a view that its client has left shows nothing while the other view has the node`() async throws {
+        let node = ViewRequest(.device, device: "/dev/video8")
+        box.video.settings.views[.local] = ViewSettings(.device, device: "/dev/video8")
+        try await box.video.start()
+        let name = BTCallName.Video.setView
+        let pipe = try ViewPipe()
+        let other = try BusConnection(.address(box.video.bus.address))
+        _ = try await other.call(
+            BTCallName.videoBus, BTCallPath.video, BTCallName.Interface.video, name,
+            [.string("local"), .vardict(ViewRequest(.descriptor, descriptor: pipe.writer).fields)])
+        Glibc.close(pipe.writer.take())
+        try await box.ask(name, [.string("remote"), .vardict(node.fields)])
+        other.close()
+        try await eventually("the view has ended") { try await box.view(.local).view == ViewRequest(.none) }
+        try await box.ask(name, [.string("remote"), .vardict([:])])
+        #expect(try await box.view(.local).view == node)
+        pipe.close()
+        await box.stop()
+    }
+
     @Test func `a view that is none is refused, with what is accepted`() async throws {
         try await box.video.start()
         let name = BTCallName.Video.setView

@@ -35,6 +35,7 @@ import VideoPlan
             framesPerSecond = 25
             name = Haustür 2
             stateDirectory = /srv/video
+            logLevel = debug
             [camera front]
             device = usb-1-video-index0
             [camera back]
@@ -57,8 +58,6 @@ import VideoPlan
             picture = /srv/video/a wall.png
             [privacy]
             camera = deny
-            [log]
-            level = debug
             """)
         #expect(settings.request == CaptureRequest(try #require(.init("800x600")), framesPerSecond: 25))
         #expect(settings.stateDirectory == "/srv/video")
@@ -125,12 +124,18 @@ import VideoPlan
         ("device = a", "video.conf:1: [] device: there is no such key; accepted: [video] resolution"),
         ("[video]\nresolution", "video.conf:2: 'resolution' is no entry"),
         (
-            "[log]\nlevel = info\nlevel = info",
-            "video.conf:3: level is given a second time; keep one of this and line 2"
+            "[video]\nlogLevel = info\n[log]\nlevel = info",
+            "video.conf:4: level is given a second time; keep one of this and line 2"
         ),
+        ("[log]\nlogLevel = info", "video.conf:2: [log] logLevel: there is no such key; accepted: [video] resolution"),
     ])
     func `a wrong line is named, with what is accepted`(text: String, message: String) {
         #expect(refusal(text).hasPrefix(message), "\(refusal(text))")
+    }
+
+    @Test func `the log's level has its earlier name as well`() throws {
+        #expect(try read("[log]\nlevel = debug").logLevel == .debug)
+        #expect(refusal("[logs]").hasSuffix("accepted: " + VideoSettings.sections.joined(separator: ", ")))
     }
 
     @Test(arguments: ["docs/applications/Video.md", "docs/configure/Cameras.md"])

@@ -4,6 +4,7 @@ import CommandTestSupport
 import ControlLoop
 import Foundation
 import JSONText
+import TalkWords
 import TestSupport
 import Testing
 import WebTokens
@@ -50,6 +51,36 @@ import WebTokens
             client.say(#"{"request":"update","id":3,"call":"\#(call)","state":"ended","reason":"busy"}"#)
             _ = try await client.message(#""reply":3"#, "ended")
             try await eventually("the call has ended") { box.daemon.calls.isEmpty }
+        }
+    }
+
+    @Test func `a page is asked before somebody talks, and takes the floor back`() async throws {
+        try await WebBox.run { box in
+            let client = try WebClient(port: box.port)
+            _ = try await client.openSocket(token: try box.token([.read, .provider]))
+            _ = try await client.message("present")
+            client.say(
+                #"{"request":"register","id":1,"name":"page","key":"0123456789abcdef","capabilities":["talk"],"talk":"push"}"#
+            )
+            _ = try await client.message(#""reply":1"#, "result")
+            let options = try #require(box.daemon.provider?.options)
+            #expect(options.talk?.rawValue == "push" && options.capabilities.contains(.talk))
+            let call = try await ring(client)
+            async let isPressed: Void = box.daemon.pressTalk(true)
+            client.say(#"{"done":\#(try await asked(client, "talk"))}"#)
+            await isPressed
+            #expect(box.daemon.requests.last == "PerformTalk fulfilled")
+            client.say(#"{"request":"revokeTalk","id":3,"call":"\#(call)"}"#)
+            _ = try await client.message(#""reply":3"#, "result")
+            #expect(box.daemon.requests.last == "RevokeTalk")
+            async let isReleased: Void = box.daemon.pressTalk(false)
+            client.say(#"{"refused":\#(try await asked(client, "listen")),"message":"not now"}"#)
+            await isReleased
+            #expect(box.daemon.requests.last == "PerformTalk refused: not now")
+            client.say(
+                #"{"request":"register","id":4,"name":"page","key":"0123456789abcdef","capabilities":[],"talk":"press"}"#
+            )
+            #expect(try await client.message(#""reply":4"#).contains("latch, off, push, toggle"))
         }
     }
 

@@ -31,6 +31,7 @@ import Testing
             origins = https://kiosk.example.org
             files = /srv/web
             pages = /srv/kiosk
+            logLevel = debug
             [tokens]
             secret = /s
             publicKeys = /k
@@ -41,8 +42,6 @@ import Testing
             perPeer = 4
             streams = 9
             requestsPerSecond = 5
-            [log]
-            level = debug
             """)
         #expect(settings.listen == ListenAddress(address: "::1", port: 80))
         #expect(settings.socket == nil)
@@ -73,6 +72,11 @@ import Testing
     ])
     func `a wrong line is named, with what is accepted`(text: String, message: String) {
         #expect(refusal(text).hasPrefix(message), "\(refusal(text))")
+    }
+
+    @Test func `the log's level has its earlier name as well`() throws {
+        #expect(try read("[log]\nlevel = debug").logLevel == .debug)
+        #expect(refusal("[web]\nlogLevel = loud").hasPrefix("web.conf:2: web.logLevel: 'loud' is not accepted"))
     }
 
     @Test func `arguments override the file`() throws {

@@ -81,8 +81,12 @@ final class WebBox {
             secret: secret, publicKeys: [:], pushSecret: secret, audience: "btcall", cryptography: Sodium())
     }
 
-    func token(_ scopes: Set<WebScope>, seconds: Int64 = 600) throws -> String {
-        try Self.keys().mint(scopes, subject: "test", seconds: seconds, now: WallClock.now.milliseconds / 1000)
+    /// - Parameters:
+    ///   - seconds: how long it will be accepted.
+    ///   - age: seconds since it was made.
+    func token(_ scopes: Set<WebScope>, seconds: Int64 = 600, age: Int64 = 0) throws -> String {
+        try Self.keys().mint(
+            scopes, subject: "test", seconds: seconds + age, now: WallClock.now.milliseconds / 1000 - age)
     }
 
     /// A request to a route, with anything for its parameters and nothing for its body.

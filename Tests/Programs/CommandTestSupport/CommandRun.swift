@@ -85,15 +85,23 @@ package final class Capture: Sendable {
             write: { text in self.add { $0.output += text } }, writeError: { text in self.add { $0.errors += text } })
     }
 
-    /// Returns once the output contains `text` this many times; a test's time limit ends the wait.
+    /// Returns once the output contains `text` this many times, or when a test's time limit cancels its task.
     package func contains(_ text: String, times: Int = 1) async {
-        await withCheckedContinuation { continuation in
-            let isThere = texts.withLock { texts in
-                if texts.contains(text, times: times) { return true }
-                texts.waiting.append((text, times, continuation))
-                return false
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = texts.withLock { texts in
+                    if Task.isCancelled || texts.contains(text, times: times) { return true }
+                    texts.waiting.append((text, times, continuation))
+                    return false
+                }
+                if isOver { continuation.resume() }
             }
-            if isThere { continuation.resume() }
+        } onCancel: {
+            let waiting = texts.withLock { texts in
+                defer { texts.waiting = [] }
+                return texts.waiting
+            }
+            for waiter in waiting { waiter.continuation.resume() }
         }
     }
 

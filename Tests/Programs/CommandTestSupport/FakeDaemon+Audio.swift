@@ -15,7 +15,7 @@ extension FakeDaemon {
         _ = fcntl(ends[1], F_SETFL, 0)
         let descriptor = ends[0]
         do {
-            let source = try ControlLoop.shared.add(descriptor, .readable) { [unowned self] _ in exchange() }
+            let source = try ControlLoop.shared.add(descriptor, .readable) { [weak self] _ in self?.exchange() }
             audio = (descriptor, source, call)
         } catch {
             return
@@ -38,9 +38,9 @@ extension FakeDaemon {
             guard bytes > 0 else { return }
             heard += block[..<(bytes / 2)]
             if loopFrames > 0 {
-                // At a device's pace: such a call lasts until it is ended.
+                // Five blocks at a time: such a call lasts until it is ended.
                 Task { @ControlPlane in
-                    await ControlLoop.shared.sleep(for: .milliseconds(40))
+                    await ControlLoop.shared.sleep(for: .milliseconds(10))
                     sendBlock()
                 }
                 continue

@@ -10,10 +10,9 @@ extension FakeDaemon {
         return ExportedInterface(
             BTCallName.Interface.audio,
             properties: names.map { name in
-                .init(
-                    name, Self.signature(of: audioProperties[name]),
-                    get: { [unowned self] in audioProperties[name] ?? "" },
-                    set: { [unowned self] value in audioProperties[name] = value })
+                property(
+                    name, Self.signature(of: audioProperties[name]), get: { $0.audioProperties[name] ?? "" },
+                    set: { daemon, value in daemon.audioProperties[name] = value })
             })
     }
 

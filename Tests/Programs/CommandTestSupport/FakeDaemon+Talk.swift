@@ -10,11 +10,21 @@ extension FakeDaemon {
         }
     }
 
+    /// Presses or releases a talk key during the last call, whose application is asked.
+    package func pressTalk(_ pressed: Bool) async {
+        guard let path = calls.last.map({ BTCallPath.call($0.id) }) else { return }
+        _ = await ask(BTCallName.CallProvider.performTalk, [.objectPath(path), .bool(pressed)])
+    }
+
+    var revokeTalkMethod: ExportedInterface.Method {
+        method("RevokeTalk") { _, _ in }
+    }
+
     var talkProperty: ExportedInterface.Property {
-        .init(
-            "TalkKeys", "aa{sv}",
-            get: { [unowned self] in
-                .vardicts([TalkKeyDescription(kind: "application", name: "btcall", isPressed: isTalkPressed).fields])
-            })
+        property("TalkKeys", "aa{sv}") { daemon in
+            .vardicts([
+                TalkKeyDescription(kind: "application", name: "btcall", isPressed: daemon.isTalkPressed).fields
+            ])
+        }
     }
 }

@@ -41,7 +41,7 @@ package final class FakeDaemon {
         "NoiseSuppression": .bool(true), "AutomaticGain": .bool(false), "HighPass": .bool(true),
     ]
     /// Present holds, each with the source that watches its descriptor.
-    package private(set) var held: [(name: String, source: DescriptorSource)] = []
+    package internal(set) var held: [(name: String, source: DescriptorSource)] = []
     package var course = Course.rings
     /// Samples of the headset's microphone for the call.
     package var microphone: [Int16] = []
@@ -53,6 +53,8 @@ package final class FakeDaemon {
     /// What programs reported about cameras.
     package private(set) var cameraUses: [Bool] = []
     package private(set) var calls: [CallDescription] = []
+    /// How many times clients read the state of a call.
+    package private(set) var stateReads = 0
     package private(set) var provider: (sender: String, path: String, options: ProviderOptions)?
     var audio: (descriptor: Int32, source: DescriptorSource, call: String)?
     var sentFrames = 0
@@ -71,10 +73,17 @@ package final class FakeDaemon {
 
     package func setMetrics(_ text: String) { metrics = text }
 
+    /// A test that threw may not have closed it.
+    isolated deinit { close() }
+
     package func close() {
         endAudio()
+        for hold in held { forget(hold.source) }
+        held = []
         bus.close()
     }
+
+    func note(_ request: String) { requests.append(request) }
 
     /// Changes the router's state and signals the properties that differ.
     package func update(_ change: (inout RouterState) -> Void) {
@@ -90,8 +99,8 @@ package final class FakeDaemon {
         ExportedInterface(
             BTCallName.Interface.manager,
             methods: [
-                .init("ListSettings", out: [("settings", "aa{sv}")]) { [unowned self] _ in
-                    [.vardicts(settings.map(\.fields))]
+                answering("ListSettings", out: [("settings", "aa{sv}")]) { daemon, _ in
+                    [.vardicts(daemon.settings.map(\.fields))]
                 },
                 method("Activate") { daemon, _ in daemon.manager.state = .active },
                 method("Deactivate") { daemon, _ in daemon.manager.state = .inactive },
@@ -100,16 +109,16 @@ package final class FakeDaemon {
                 method("ReportCameraUse", in: [("inUse", "b")]) { daemon, call in
                     daemon.cameraUses.append(call.arguments[0].boolValue == true)
                 },
-                .init("Metrics", out: [("text", "s")]) { [unowned self] _ in [.string(metrics)] },
-                .init("ListQuirks", out: [("quirks", "a{sv}")]) { [unowned self] _ in [.vardict(quirks.fields)] },
-                .init("ExplainQuirks", in: [("address", "s")], out: [("explanation", "a{sv}")]) {
-                    [unowned self] call throws(BusError) in
+                answering("Metrics", out: [("text", "s")]) { daemon, _ in [.string(daemon.metrics)] },
+                answering("ListQuirks", out: [("quirks", "a{sv}")]) { daemon, _ in [.vardict(daemon.quirks.fields)] },
+                answering("ExplainQuirks", in: [("address", "s")], out: [("explanation", "a{sv}")]) {
+                    daemon, call throws(BusError) in
                     let word = call.arguments[0].stringValue ?? ""
-                    requests.append("ExplainQuirks \(word)")
-                    guard let quirksExplanation else {
+                    daemon.requests.append("ExplainQuirks \(word)")
+                    guard let explanation = daemon.quirksExplanation else {
                         throw APIError(.invalidArgument, "\"\(word)\" is no Bluetooth address").busError
                     }
-                    return [.vardict(quirksExplanation.fields)]
+                    return [.vardict(explanation.fields)]
                 },
                 method("SetSetting", in: [("key", "s"), ("value", "s")]) { daemon, call throws(BusError) in
                     let (key, value) = (call.arguments[0].stringValue ?? "", call.arguments[1].stringValue ?? "")
@@ -133,7 +142,7 @@ package final class FakeDaemon {
                 },
             ],
             properties: ["Version": "s", "State": "s", "Problems": "aa{sv}"].map { name, type in
-                .init(name, type, get: { [unowned self] in manager.properties[name] ?? "" })
+                property(name, type) { $0.manager.properties[name] ?? "" }
             } + [.init("CameraInUse", "b", get: { false })])
     }
 
@@ -143,20 +152,20 @@ package final class FakeDaemon {
             "Reason": "s", "Devices": "aa{sv}", "Interruptions": "as",
         ]
         let readable: [ExportedInterface.Property] = types.map { name, type in
-            .init(name, type, get: { [unowned self] in router.properties[name] ?? "" })
+            property(name, type) { $0.router.properties[name] ?? "" }
         }
         let writable: [ExportedInterface.Property] = [
-            .init(
-                "Preferred", "s", get: { [unowned self] in router.properties["Preferred"] ?? "" },
-                set: { [unowned self] value throws(BusError) in
+            property(
+                "Preferred", "s", get: { $0.router.properties["Preferred"] ?? "" },
+                set: { daemon, value throws(BusError) in
                     let device = try Self.device(value)
-                    update { $0.preferred = device }
+                    daemon.update { $0.preferred = device }
                 }),
-            .init(
-                "Default", "s", get: { [unowned self] in router.properties["Default"] ?? "" },
-                set: { [unowned self] value throws(BusError) in
+            property(
+                "Default", "s", get: { $0.router.properties["Default"] ?? "" },
+                set: { daemon, value throws(BusError) in
                     let device = try Self.device(value)
-                    update { $0.defaultDevice = device }
+                    daemon.update { $0.defaultDevice = device }
                 }),
         ]
         return ExportedInterface(
@@ -176,13 +185,13 @@ package final class FakeDaemon {
                     }
                     daemon.update { $0.selected = device }
                 },
-                .init("Explain", in: [("options", "a{sv}")], out: [("explanation", "a{sv}")]) { [unowned self] call in
-                    options = call.arguments[0].vardictValue ?? [:]
-                    return [.vardict(explanation.fields)]
+                answering("Explain", in: [("options", "a{sv}")], out: [("explanation", "a{sv}")]) { daemon, call in
+                    daemon.options = call.arguments[0].vardictValue ?? [:]
+                    return [.vardict(daemon.explanation.fields)]
                 },
-                .init("Incident", in: [("options", "a{sv}")], out: [("json", "s")]) { [unowned self] call in
-                    options = call.arguments[0].vardictValue ?? [:]
-                    return [.string(incident)]
+                answering("Incident", in: [("options", "a{sv}")], out: [("json", "s")]) { daemon, call in
+                    daemon.options = call.arguments[0].vardictValue ?? [:]
+                    return [.string(daemon.incident)]
                 },
             ],
             signals: [.init("RouteChanged", [("old", "s"), ("new", "s"), ("reason", "s")])],
@@ -197,38 +206,9 @@ package final class FakeDaemon {
                 method("Deactivate") { _, _ in },
             ],
             properties: [
-                .init("Manual", "b", get: { [unowned self] in .bool(isManual) }),
-                .init("Active", "b", get: { [unowned self] in .bool(held.contains { $0.name == "Activate" }) }),
+                property("Manual", "b") { .bool($0.isManual) },
+                property("Active", "b") { daemon in .bool(daemon.held.contains { $0.name == "Activate" }) },
             ])
-    }
-
-    /// A method that returns a descriptor, and records how long it is held.
-    private func holding(_ name: String, in arguments: [(name: String, signature: String)]) -> ExportedInterface.Method
-    {
-        .init(name, in: arguments, out: [("handle", "h")]) { [unowned self] call throws(BusError) in
-            let words = [name] + call.arguments.compactMap(\.stringValue)
-            let resume = call.arguments.last?["resume"]?.boolValue == false ? ["no-resume"] : []
-            requests.append((words + resume).joined(separator: " "))
-            if name == "AcquireSelection", !router.isStarted {
-                throw APIError(.notStarted, "the router is stopped: `btcall daemon routing on` starts it").busError
-            }
-            var ends: [Int32] = [-1, -1]
-            guard pipe(&ends) == 0 else { throw .failed("no pipe") }
-            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-            let ours = ends[0]
-            do throws(SystemError) {
-                let source = try ControlLoop.shared.add(ours, .readable) { [unowned self] _ in
-                    guard let index = held.firstIndex(where: { $0.source.descriptor == ours }) else { return }
-                    held.remove(at: index).source.cancel()
-                    requests.append("\(name) released")
-                    Glibc.close(ours)
-                }
-                held.append((name, source))
-            } catch {
-                throw .failed("\(error)")
-            }
-            return [.unixDescriptor(PassedDescriptor(taking: ends[1]))]
-        }
     }
 
     private func callsInterface() -> ExportedInterface {
@@ -246,16 +226,16 @@ package final class FakeDaemon {
                 method("RemoveAll") { daemon, _ in
                     for call in daemon.calls { daemon.end(BTCallPath.call(call.id), reason: "local") }
                 },
-                .init("Log", in: [("maximum", "u")], out: [("calls", "aa{sv}")]) { [unowned self] call in
+                answering("Log", in: [("maximum", "u")], out: [("calls", "aa{sv}")]) { daemon, call in
                     let maximum = Int(call.arguments[0].integerValue ?? 0)
-                    return [.vardicts(log.prefix(maximum == 0 ? log.count : maximum).map(\.fields))]
+                    return [.vardicts(daemon.log.prefix(maximum == 0 ? daemon.log.count : maximum).map(\.fields))]
                 },
                 method("UnregisterProvider", in: [("provider", "o")]) { daemon, _ in daemon.provider = nil },
-                .init("Place", in: [("number", "s"), ("options", "a{sv}")], out: [("call", "o")]) {
-                    [unowned self] call throws(BusError) in
+                answering("Place", in: [("number", "s"), ("options", "a{sv}")], out: [("call", "o")]) {
+                    daemon, call throws(BusError) in
                     let number = call.arguments[0].stringValue ?? ""
                     let provider = call.arguments[1]["provider"]?.stringValue ?? "phone"
-                    requests.append("Place \(number) by \(provider)")
+                    daemon.requests.append("Place \(number) by \(provider)")
                     guard provider == "phone" else {
                         throw APIError(
                             .noSuchProvider, "no registered provider can dial: start the telephony application"
@@ -263,43 +243,32 @@ package final class FakeDaemon {
                     }
                     let placed = CallDescription(
                         id: UUID().uuidString.lowercased(), state: .dialing, direction: .outgoing, number: number,
-                        provider: provider, index: UInt8(calls.count + 1))
-                    return [.objectPath(addCall(placed))]
+                        provider: provider, index: UInt8(daemon.calls.count + 1))
+                    return [.objectPath(daemon.addCall(placed))]
                 },
-                .init("ReportIncoming", in: report, out: [("call", "o")]) { [unowned self] call in
-                    requests.append("ReportIncoming \(call.arguments[1].stringValue ?? "")")
-                    return [.objectPath(add(call, .incoming, .ringing))]
+                answering("ReportIncoming", in: report, out: [("call", "o")]) { daemon, call in
+                    daemon.requests.append("ReportIncoming \(call.arguments[1].stringValue ?? "")")
+                    return [.objectPath(daemon.add(call, .incoming, .ringing))]
                 },
-                .init("ReportOutgoing", in: report, out: [("call", "o")]) { [unowned self] call in
-                    requests.append("ReportOutgoing \(call.arguments[1].stringValue ?? "")")
-                    return [.objectPath(add(call, .outgoing, .dialing))]
+                answering("ReportOutgoing", in: report, out: [("call", "o")]) { daemon, call in
+                    daemon.requests.append("ReportOutgoing \(call.arguments[1].stringValue ?? "")")
+                    return [.objectPath(daemon.add(call, .outgoing, .dialing))]
                 },
             ],
             properties: [
-                .init("Calls", "ao", get: { [unowned self] in .objectPaths(calls.map { BTCallPath.call($0.id) }) }),
-                .init(
-                    "Muted", "b", get: { [unowned self] in .bool(isMuted) },
-                    set: { [unowned self] value in
-                        isMuted = value.boolValue ?? false
-                        bus.propertiesChanged(
+                property("Calls", "ao") { daemon in .objectPaths(daemon.calls.map { BTCallPath.call($0.id) }) },
+                property(
+                    "Muted", "b", get: { .bool($0.isMuted) },
+                    set: { daemon, value in
+                        daemon.isMuted = value.boolValue ?? false
+                        daemon.bus.propertiesChanged(
                             path: BTCallPath.calls, interface: BTCallName.Interface.calls, ["Muted"])
                     }),
                 talkProperty,
-                .init(
-                    "DoNotDisturb", "b", get: { [unowned self] in .bool(isDoNotDisturb) },
-                    set: { [unowned self] value in isDoNotDisturb = value.boolValue ?? false }),
+                property(
+                    "DoNotDisturb", "b", get: { .bool($0.isDoNotDisturb) },
+                    set: { daemon, value in daemon.isDoNotDisturb = value.boolValue ?? false }),
             ])
-    }
-
-    func method(
-        _ name: String, in arguments: [(name: String, signature: String)] = [],
-        _ body: @escaping @ControlPlane (FakeDaemon, MethodCall) throws(BusError) -> Void
-    ) -> ExportedInterface.Method {
-        .init(name, in: arguments) { [unowned self] call throws(BusError) in
-            requests.append(([name] + call.arguments.compactMap(\.stringValue)).joined(separator: " "))
-            try body(self, call)
-            return []
-        }
     }
 
     private static func device(_ value: Value) throws(BusError) -> DeviceWord {
@@ -329,7 +298,7 @@ package final class FakeDaemon {
                 method("SetHeld", in: [("held", "b")]) { daemon, call in
                     daemon.change(path, call.arguments[0].boolValue == true ? .held : .active)
                 },
-                method("SendDTMF", in: [("tones", "s")]) { _, _ in },
+                method("SendDTMF", in: [("tones", "s")]) { _, _ in }, revokeTalkMethod,
                 method("Update", in: [("state", "s"), ("options", "a{sv}")]) { daemon, call throws(BusError) in
                     let reason = call.arguments[1]["reason"]?.stringValue ?? ""
                     guard reason.isEmpty || Call.EndReason(rawValue: reason) != nil else {
@@ -342,7 +311,10 @@ package final class FakeDaemon {
                 },
             ],
             properties: types.map { name, type in
-                .init(name, type, get: { [unowned self] in find(path)?.properties[name] ?? "" })
+                property(name, type) { daemon in
+                    if name == "State" { daemon.stateReads += 1 }
+                    return daemon.find(path)?.properties[name] ?? ""
+                }
             })
         bus.export([callInterface], at: path)
         bus.emit(

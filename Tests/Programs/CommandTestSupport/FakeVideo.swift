@@ -28,6 +28,9 @@ package final class FakeVideo {
         try await bus.requestName(BTCallName.videoBus)
     }
 
+    /// A test that threw may not have closed it.
+    isolated deinit { close() }
+
     package func close() { bus.close() }
 
     private var interface: ExportedInterface {
@@ -59,20 +62,18 @@ package final class FakeVideo {
                 method(Name.closeTap, in: [("tap", "u")]) { _, _ in [] },
             ],
             properties: [
-                .init(Name.picture, "a{sv}", get: { [unowned self] in .vardict(picture.fields) }),
-                .init(
-                    Name.views, "a{sv}",
-                    get: { [unowned self] in
-                        .vardict(
-                            Dictionary(
-                                uniqueKeysWithValues: PictureSideWord.allCases.map { side in
-                                    let view = views[side] ?? ViewDescription(ViewRequest(.none))
-                                    return (side.rawValue, Value.vardict(view.fields))
-                                }))
-                    }),
-                .init(Name.background, "s", get: { [unowned self] in .string(background) }),
-                .init(Name.outputDevice, "a{sv}", get: { [unowned self] in .vardict(output?.fields ?? [:]) }),
-                .init(Name.taps, "u", get: { [unowned self] in .uint32(UInt32(clamping: taps)) }),
+                property(Name.picture, "a{sv}") { .vardict($0.picture.fields) },
+                property(Name.views, "a{sv}") { video in
+                    .vardict(
+                        Dictionary(
+                            uniqueKeysWithValues: PictureSideWord.allCases.map { side in
+                                let view = video.views[side] ?? ViewDescription(ViewRequest(.none))
+                                return (side.rawValue, Value.vardict(view.fields))
+                            }))
+                },
+                property(Name.background, "s") { .string($0.background) },
+                property(Name.outputDevice, "a{sv}") { .vardict($0.output?.fields ?? [:]) },
+                property(Name.taps, "u") { .uint32(UInt32(clamping: $0.taps)) },
             ])
     }
 
@@ -82,13 +83,26 @@ package final class FakeVideo {
         _ answer: @escaping @ControlPlane (FakeVideo, MethodCall) throws(APIError) -> [Value]
     ) -> ExportedInterface.Method {
         .init(name, in: arguments, out: results, takesDescriptors: takesDescriptors) {
-            [unowned self] call throws(BusError) in
+            [weak self] call throws(BusError) in
+            guard let self else { throw .failed("the test has ended") }
             do throws(APIError) {
                 return try answer(self, call)
             } catch {
                 throw error.busError
             }
         }
+    }
+
+    /// Clients of a test that threw may still read it: they get an error.
+    private func property(
+        _ name: String, _ signature: String, _ get: @escaping @ControlPlane (FakeVideo) -> Value
+    ) -> ExportedInterface.Property {
+        .init(
+            name, signature,
+            get: { [weak self] in
+                guard let self else { return "" }
+                return get(self)
+            })
     }
 
     private func changed(_ property: String) {

@@ -7,35 +7,50 @@ import JSONText
 /// `btcall mic`: the microphone as the far end of all calls hears it.
 struct MicCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
-        commandName: "mic", abstract: "Show and set whether the microphone is used, muted, prepared and allowed.",
+        commandName: "mic", abstract: "Show the microphone, and set its use, its volume and what muting does.",
         discussion: """
             Without ACTION it shows the state. ACTION is one of:
               on, off          whether calls use a microphone at all (MicrophoneEnabled, kept over restarts)
-              mute, unmute     mute or unmute the present calls
+              volume VALUE     how loud the far end hears it, on any device: 0.0 (digital silence) to 1.0 \
+            (unchanged); kept over restarts
               mode MODE        effect of muting: voiceProcessing (silence), restart (the sound card's microphone is \
             closed) or inputMixer (added audio is still heard); kept over restarts
               prepared on|off  keep the board's microphone running between calls; until btcalld ends
               allow, deny      answer for the person, where privacy.microphone is ask-client
 
+            `btcall mute` mutes the calls; the actions mute and unmute of earlier versions still do.
+
             Examples:
               btcall mic
+              btcall mic volume 0.5
               btcall mic mode inputMixer
             """)
 
-    @Argument(help: "on, off, mute, unmute, mode, prepared, allow or deny.")
+    @Argument(help: "on, off, volume, mode, prepared, allow or deny.")
     var action: Action?
 
-    @Argument(help: "The new value of mode or prepared.")
+    @Argument(help: "The new value of volume, mode or prepared.")
     var value: String?
 
     @OptionGroup var options: CommonOptions
 
     enum Action: String, ExpressibleByArgument, CaseIterable, Sendable {
-        case on, off, mute, unmute, mode, prepared, allow, deny
+        case on, off, volume, mode, prepared, allow, deny
+        // Earlier words for `btcall mute`.
+        case mute, unmute
+
+        static var allValueStrings: [String] {
+            allCases.filter { $0 != .mute && $0 != .unmute }.map(\.rawValue)
+        }
     }
 
     func validate() throws {
         switch action {
+        case .volume:
+            guard let value else { return }
+            guard let volume = Double(value), (0...1).contains(volume) else {
+                throw ValidationError("volume accepts 0.0 to 1.0")
+            }
         case .mode:
             guard let value, BridgeAudio.MuteMode(rawValue: value) == nil else { return }
             let modes = BridgeAudio.MuteMode.allCases.map(\.rawValue).joined(separator: ", ")
@@ -62,6 +77,8 @@ struct MicCommand: BridgeCommand {
     private func act(_ bridge: CallBridge) async throws {
         switch action {
         case .on, .off: try await bridge.audio.setMicrophone(enabled: action == .on)
+        case .volume:
+            if let volume = value.flatMap({ Double($0) }) { try await bridge.audio.setMicrophoneVolume(volume) }
         case .mute, .unmute: try await bridge.calls.setMuted(action == .mute)
         case .mode:
             if let mode = value.flatMap(BridgeAudio.MuteMode.init(rawValue:)) {

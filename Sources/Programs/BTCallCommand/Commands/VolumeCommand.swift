@@ -8,30 +8,32 @@ import JSONText
 struct VolumeCommand: BridgeCommand {
     static let configuration = CommandConfiguration(
         commandName: "volume",
-        abstract: "List and set the volumes of connected headsets, and of the audio to the far end.",
+        abstract: "List and set the volumes of connected headsets, and of the audio that programs add.",
         discussion: """
             ROLE is speaker or microphone, VALUE a number from 0 to 15. The value is kept for the headset, over \
             its connections and over restarts; a speaker's is limited by the key volumeCeiling of the \
             configuration. With media as ROLE, VALUE is a number from 0 to 127: the loudness of the headset's \
             A2DP playback.
 
-            With mic or application as ROLE, VALUE is a number from 0.0 (digital silence) to 1.0 (unchanged): \
-            the loudness for the far end of the microphone, of any device, or of the audio that `btcall play` \
-            and other programs add to it. It is kept over restarts, too. Without VALUE the present one is shown.
+            With application as ROLE, VALUE is a number from 0.0 (digital silence) to 1.0 (unchanged): the \
+            loudness for the far end of the audio that `btcall play` and other programs add to the microphone. \
+            It is kept over restarts, too. Without VALUE the present one is shown.
+
+            `btcall mic volume` sets that of the microphone; the role mic of earlier versions still does.
 
             Examples:
               btcall volume
               btcall volume speaker 10
               btcall volume media 100
-              btcall volume mic 0.5
+              btcall volume application 0.5
             """)
 
     @Argument(
-        help: "speaker, microphone, media, mic or application.",
-        completion: .list(["speaker", "microphone", "media", "mic", "application"]), transform: VolumeCommand.role)
+        help: "speaker, microphone, media or application.",
+        completion: .list(["speaker", "microphone", "media", "application"]), transform: VolumeCommand.role)
     var role: Role?
 
-    @Argument(help: "0 to 15, where 15 is the loudest; 0 to 127 for media; 0.0 to 1.0 for mic and application.")
+    @Argument(help: "0 to 15, where 15 is the loudest; 0 to 127 for media; 0.0 to 1.0 for application.")
     var value: String?
 
     @Option(
@@ -45,7 +47,9 @@ struct VolumeCommand: BridgeCommand {
     /// The kind of volume.
     enum Role: Sendable {
         case headset(AudioDeviceManager.VolumeRole)
-        case mic, application
+        /// An earlier word for `btcall mic volume`.
+        case mic
+        case application
     }
 
     func validate() throws {
@@ -167,7 +171,7 @@ struct VolumeCommand: BridgeCommand {
         switch text {
         case "mic": return .mic
         case "application": return .application
-        default: throw ValidationError("accepted: speaker, microphone, media, mic, application")
+        default: throw ValidationError("accepted: speaker, microphone, media, application")
         }
     }
 }

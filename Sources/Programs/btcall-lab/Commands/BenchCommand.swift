@@ -10,7 +10,9 @@ struct BenchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Measure the cost of parts of btcalld on this machine.",
         discussion: "Example: btcall-lab bench voice --rate 16000",
-        subcommands: [BenchAudioCommand.self, BenchVoiceCommand.self, BenchMicCommand.self])
+        subcommands: [
+            BenchAudioCommand.self, BenchVoiceCommand.self, BenchMicCommand.self, BenchDetectionCommand.self,
+        ])
 }
 
 struct BenchAudioCommand: ParsableCommand {

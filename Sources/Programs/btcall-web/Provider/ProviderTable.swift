@@ -41,7 +41,7 @@ final class ProviderTable {
     /// - Returns: its calls, with those that were pushed for it.
     func register(
         _ page: WebSession, name: String, key: String, _ capabilities: Set<CallProviderDescription.Capability>,
-        schemes: [String]
+        schemes: [String], talk: TalkMode?
     ) async throws -> [Call.ID] {
         let own: WebProvider
         var replaced: WebSession?
@@ -55,7 +55,7 @@ final class ProviderTable {
             guard providers.allSatisfy({ $0.page !== page || $0.key == nil }) else {
                 throw WebError(409, "wrongState", "this WebSocket is registered already, with another key")
             }
-            own = try await make(name: name, key: key, capabilities, schemes: schemes)
+            own = try await make(name: name, key: key, capabilities, schemes: schemes, talk: talk)
         }
         own.attach(page)
         let pushed = providers.filter { provider in
@@ -88,7 +88,7 @@ final class ProviderTable {
     /// The registration for pushed calls of this name, attached to a connected page of the same name.
     func pushed(_ name: String) async throws -> WebProvider {
         if let known = providers.first(where: { $0.key == nil && $0.name == name }) { return known }
-        let provider = try await make(name: name, key: nil, [.hold, .dtmf, .mute], schemes: [])
+        let provider = try await make(name: name, key: nil, [.hold, .dtmf, .mute], schemes: [], talk: nil)
         if let page = providers.first(where: { $0.key != nil && $0.name == name && $0.page != nil })?.page {
             provider.attach(page)
         }
@@ -96,7 +96,8 @@ final class ProviderTable {
     }
 
     private func make(
-        name: String, key: String?, _ capabilities: Set<CallProviderDescription.Capability>, schemes: [String]
+        name: String, key: String?, _ capabilities: Set<CallProviderDescription.Capability>, schemes: [String],
+        talk: TalkMode?
     ) async throws -> WebProvider {
         guard providers.count < Self.most else {
             throw WebError(409, "wrongState", "there are \(Self.most) applications already")
@@ -106,7 +107,7 @@ final class ProviderTable {
         providers.append(provider)
         follow()
         do {
-            try await provider.register(capabilities, schemes: schemes, on: bridge)
+            try await provider.register(capabilities, schemes: schemes, talk: talk, on: bridge)
         } catch {
             remove(provider)
             throw error

@@ -38,12 +38,14 @@ final class WebProvider: CallRequestReceiving {
     }
 
     func register(
-        _ capabilities: Set<CallProviderDescription.Capability>, schemes: [String], on bridge: CallBridge
+        _ capabilities: Set<CallProviderDescription.Capability>, schemes: [String], talk: TalkMode?,
+        on bridge: CallBridge
     ) async throws(BridgeError) {
         var description = CallProviderDescription(name: name, capabilities: capabilities)
         // The browser plays and records on the PCM btcall itself.
         description.audio = .pcm
         description.schemes = schemes
+        description.talk = talk
         registration = try await bridge.register(self, as: description)
     }
 
@@ -107,6 +109,12 @@ final class WebProvider: CallRequestReceiving {
         guard let registration else { throw Self.notRegistered }
         try await registration.update(call, state, reason: reason)
         if state == .ended { ended(call) }
+    }
+
+    /// Takes the floor back from the person who talks.
+    func revokeTalk(_ call: Call.ID) async throws {
+        guard let registration else { throw Self.notRegistered }
+        try await registration.revokeTalk(of: call)
     }
 
     private static let notRegistered = WebError(409, "wrongState", "the application is not registered: register first")

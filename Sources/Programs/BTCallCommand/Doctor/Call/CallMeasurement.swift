@@ -11,16 +11,38 @@ struct CallMeasurement: Equatable, Sendable {
 
         /// Largest sample that counts as silence: converters and codecs produce up to two steps of 16 bits.
         static let silence = 2
+        /// Largest sample of the noise that btcalld sends while a headset's packets do not come in time: -50 dB.
+        static let noise = 103
 
-        init(_ samples: some Collection<Int16>) {
+        /// - Parameters:
+        ///   - samples: at the call's rate, in whole blocks of 10 ms.
+        ///   - concealedMs: audio that btcalld made up while packets were missing or, on a busy machine, late. Noise of that
+        ///     time says nothing about the microphone.
+        init(_ samples: some Collection<Int16>, concealedMs: Int = 0) {
             let highest = samples.reduce(0) { max($0, Int($1.magnitude)) }
-            guard highest > Self.silence else {
+            guard highest > Self.silence, !Self.isNoise(samples, upTo: highest, concealedMs) else {
                 (level, peak) = (nil, nil)
                 return
             }
             let power = samples.reduce(0) { $0 + Double($1) * Double($1) } / Double(samples.count)
             level = 10 * log10(power) - 20 * log10(32768)
             peak = 20 * log10(Double(highest) / 32768)
+        }
+
+        /// Whether all that is not silent can be the noise of btcalld, by its loudness and its length.
+        private static func isNoise(
+            _ samples: some Collection<Int16>, upTo highest: Int, _ concealedMs: Int
+        ) -> Bool {
+            guard highest <= noise else { return false }
+            var heardMs = 0
+            var rest = samples[...]
+            while !rest.isEmpty {
+                let block = rest.prefix(LoopbackCall.rate / 100)
+                if block.contains(where: { Int($0.magnitude) > silence }) { heardMs += 10 }
+                rest = rest.dropFirst(block.count)
+            }
+            // A packet is shorter than the block that its noise fills, whose end may reach into the next block.
+            return heardMs <= 3 * concealedMs
         }
     }
 

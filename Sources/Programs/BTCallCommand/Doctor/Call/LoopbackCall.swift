@@ -28,6 +28,8 @@ final class LoopbackCall {
     private let lead: Int
     private var result = CallMeasurement()
     private var looks: [Look] = []
+    /// Audio that btcalld made up so far.
+    private var concealedMs = 0
 
     /// Makes the call, and restores the settings it changed.
     ///
@@ -141,6 +143,7 @@ final class LoopbackCall {
         looks.append(Look(blocks: exchange.counters.blocksReceived, link: call.link))
         result.packets = call.totalQuality?.packets ?? 0
         result.lost = call.totalQuality?.lost ?? 0
+        concealedMs = call.totalQuality?.concealedMs ?? 0
         if let link = call.link {
             result.name = status.devices.first { $0.choice == link.device }?.name
             if link.device.isMeant(by: result.expected) { result.hasCarried = true }
@@ -182,7 +185,7 @@ final class LoopbackCall {
         let since = others + 1 < looks.count ? looks[others + 1].blocks + Self.settling : 0
         let start = min(since * blockFrames, recorded.count)
         for index in 0..<start { recorded[index] = 0 }
-        result.microphone = CallMeasurement.Microphone(recorded[start...])
+        result.microphone = CallMeasurement.Microphone(recorded[start...], concealedMs: concealedMs)
         let sent = counters.blocksBeforePlay * blockFrames + lead
         result.delays = train.echoes(in: recorded, from: sent).map { Double($0.delay) * 1000 / Double(Self.rate) }
     }

@@ -5,8 +5,9 @@ import DBus
 let routingChecks = [
     DoctorCheck(
         "preference-replaced", .note,
-        finds: "the preferred device was set twice and there is no default: the first one is no fallback",
-        remedy: "make the first one the default, or the default none on purpose", command: "btcall fallback DEVICE"
+        finds: "the preferred device was set twice and there is no fallback: the first one does not become it",
+        remedy: "make the first one the fallback, or set the fallback to none on purpose",
+        command: "btcall fallback DEVICE"
     ) { system in
         let router = system.bus.btcall.objects[BTCallPath.router]?[BTCallName.Interface.router] ?? [:]
         guard let preferred = router[BTCallName.Router.preferred]?.stringValue else {
@@ -17,8 +18,8 @@ let routingChecks = [
         }
         return .found([
             DoctorEvidence(
-                "the preferred device was set to \(replaced), then to \(preferred), and there is no default: "
-                    + "\(replaced) is no fallback",
+                "the preferred device was set to \(replaced), then to \(preferred), and there is no fallback: "
+                    + "\(replaced) does not become it",
                 seen: "ReplacedPreference of \(BTCallPath.router) is \(replaced)",
                 command: "btcall fallback \(replaced)"
             )
