@@ -1,7 +1,5 @@
 package import BluetoothTypes
-import CBTCall
 package import ControlLoop
-import Glibc
 
 /// A headset's side of the Hands-Free Profile on a byte stream, as a person experiences it: it connects, agrees on codecs,
 /// shows calls and has buttons.
@@ -56,8 +54,7 @@ package final class VirtualHeadset {
     package private(set) var indicators: [String: Int] = [:]
     /// All transmitted lines, for transcripts: `> ` sent, `< ` received.
     package private(set) var transcript: [String] = []
-    private var descriptor: Int32 = -1
-    private var source: DescriptorSource?
+    private let stream = DeviceStream()
     private var pending: [String] = []
     private var current: String?
     private var line: [UInt8] = []
@@ -74,10 +71,13 @@ package final class VirtualHeadset {
     /// - Parameter descriptor: ownership passes to the headset.
     package func attach(_ descriptor: Int32) throws(SystemError) {
         detach()
-        self.descriptor = descriptor
         isSilent = false
-        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
-        source = try ControlLoop.shared.add(descriptor, .readable) { _ in self.read() }
+        try stream.open(
+            descriptor, onBytes: { for byte in $0 { self.received(byte) } },
+            onClosed: {
+                self.detach()
+                self.onEvent?(.closed)
+            })
         let canNegotiate = model.codecs.contains(.mSBC)
         var commands = ["AT+BRSF=\(canNegotiate ? 0b1_1011_1110 : 0b1_0011_1110)"]
         if canNegotiate { commands.append("AT+BAC=" + model.codecs.map { "\($0.rawValue)" }.joined(separator: ",")) }
@@ -89,10 +89,7 @@ package final class VirtualHeadset {
 
     /// Switches off in order: closes the stream.
     package func detach() {
-        source?.cancel()
-        source = nil
-        if descriptor >= 0 { close(descriptor) }
-        descriptor = -1
+        stream.end()
         pending = []
         current = nil
         line = []
@@ -102,8 +99,7 @@ package final class VirtualHeadset {
     /// Stops silently, as with an empty battery: sends nothing more, and closes nothing.
     package func dieSilently() {
         isSilent = true
-        source?.cancel()
-        source = nil
+        stream.ignore()
     }
 
     package func press(_ button: Button) { enqueue(button.rawValue) }
@@ -116,7 +112,7 @@ package final class VirtualHeadset {
     package func say(_ command: String) { enqueue(command) }
 
     private func enqueue(_ command: String) {
-        guard descriptor >= 0, !isSilent else { return }
+        guard stream.isOpen, !isSilent else { return }
         pending.append(command)
         sendNext()
     }
@@ -126,24 +122,7 @@ package final class VirtualHeadset {
         let command = pending.removeFirst()
         current = command
         transcript.append("> " + command)
-        let bytes = Array((command + "\r").utf8)
-        // Writing fails when the other end has gone: reading reports it.
-        _ = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-    }
-
-    private func read() {
-        var bytes = [UInt8](repeating: 0, count: 1024)
-        while descriptor >= 0 {
-            let count = bytes.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            if count < 0, errno == EAGAIN { return }
-            guard count > 0 else {
-                detach()
-                onEvent?(.closed)
-                return
-            }
-            for byte in bytes[..<count] { received(byte) }
-        }
+        stream.say(Array((command + "\r").utf8))
     }
 
     private func received(_ byte: UInt8) {

@@ -15,10 +15,12 @@ package enum AudioStages {
         return [
             codec(signal), receiveMSBC(signal, losing: false), receiveMSBC(signal, losing: true),
             receiveCVSD(signal), send(.mSBC, signal, packetBytes: 60), send(.cvsd, signal, packetBytes: 48),
+            halve("halve, 16 to 8 kHz", signal, isDoubled: false), double(signal),
+            halve("halve what was doubled", signal, isDoubled: true),
             toCard(signal), fromCard(signal), mix(signal), gain(signal), fade(signal), noise(signal), ring(signal),
             catchUp(signal), stream("encode A2DP, stereo", .standard, signal),
             stream("encode A2DP, SBC XQ", .xq, signal),
-        ] + pcm(signal) + voices(signal)
+        ] + pcm(signal) + music(signal) + voices(signal)
     }
 
     /// Voice processing at the bus's 16 kHz with a playing loudspeaker: this build's preferred processor with every stage,
@@ -54,6 +56,21 @@ package enum AudioStages {
             exchange.pass(signal.samples, signal.output, 160)
         }
         return [cost]
+    }
+
+    /// Programs on the ALSA PCM that play to a headset over A2DP, in stereo at 48 kHz, including system calls: one alone, and
+    /// two that are mixed.
+    private static func music(_ signal: Signal) -> [StageCost] {
+        // All capabilities at that rate, so that the selection cannot fail; the rest fails only for lack of descriptors or
+        // memory.
+        guard let configuration = try? SBCCapabilities([0x1F, 0xFF, 2, 53]).select(),
+            let one = try? StreamExchange(configuration),
+            let two = try? StreamExchange(configuration, programs: 2)
+        else { return [] }
+        return [
+            .measure("PCM, played over A2DP", runs: signal.runs, milliseconds: 10) { one.pass() },
+            .measure("two programs, mixed over A2DP", runs: signal.runs, milliseconds: 10) { two.pass() },
+        ]
     }
 
     private static func codec(_ signal: Signal) -> StageCost {
@@ -98,6 +115,25 @@ package enum AudioStages {
         return .measure(name, runs: signal.runs, milliseconds: milliseconds) {
             let frames = transmitter.framesNeeded(packetBytes: packetBytes)
             _ = transmitter.makePacket(signal.bytes, packetBytes, from: signal.samples, frames)
+        }
+    }
+
+    /// A block of the bus for a link or call of 8 kHz.
+    ///
+    /// - Parameter isDoubled: the block holds the other end's samples as its even frames, which are copied, as in a CVSD call
+    ///   at 8 kHz; otherwise the half-band filter runs.
+    private static func halve(_ name: String, _ signal: Signal, isDoubled: Bool) -> StageCost {
+        var resampler = Resampler(from: 16_000, to: 8_000)
+        return .measure(name, runs: signal.runs, milliseconds: 10) {
+            _ = resampler.process(signal.samples, 160, signal.output, Signal.frames, isDoubled: isDoubled)
+        }
+    }
+
+    /// A block of the bus from a link or call of 8 kHz.
+    private static func double(_ signal: Signal) -> StageCost {
+        var resampler = Resampler(from: 8_000, to: 16_000)
+        return .measure("double, 8 to 16 kHz", runs: signal.runs, milliseconds: 10) {
+            _ = resampler.process(signal.samples, 80, signal.output, Signal.frames)
         }
     }
 

@@ -10,6 +10,16 @@ package struct ContinuityAnalysis {
         package var recorded: Range<Int>
         /// Range in the reference.
         package var reference: Range<Int>
+
+        /// How much later than in the reference it is heard.
+        fileprivate var delay: Int { recorded.lowerBound - reference.lowerBound }
+
+        /// The part in another range of the recording, with the same delay.
+        fileprivate func moved(to recorded: Range<Int>) -> Segment {
+            Segment(
+                source: source, recorded: recorded,
+                reference: recorded.lowerBound - delay..<recorded.upperBound - delay)
+        }
     }
 
     /// A part that was not heard.
@@ -69,15 +79,52 @@ package struct ContinuityAnalysis {
             }
         }
         // Different speech may resemble the reference briefly, but never for long.
-        let certain = segments.filter { $0.recorded.count >= 6 * window }
-        return certain.indices.map { index in
+        func isCertain(_ segment: Segment) -> Bool { segment.recorded.count >= 6 * window }
+        let certain = segments.filter(isCertain)
+        let whole = certain.indices.map { index in
             let free = (
                 index == 0 ? 0 : certain[index - 1].recorded.upperBound,
                 index == certain.count - 1 ? recorded.count : certain[index + 1].recorded.lowerBound
             )
-            let whole = grown(certain[index], within: free.0..<max(free.0, free.1), recorded, known)
-            return trimmed(whole, recorded, known)
+            return trimmed(
+                grown(certain[index], within: free.0..<max(free.0, free.1), recorded, known), recorded, known)
         }
+        return adding(segments.filter { !isCertain($0) }, to: whole, recorded, known)
+    }
+
+    /// Adds short segments that adjoin a certain one and differ from its delay by at most two periods of a voice: a device
+    /// that catches up leaves such periods out, also soon after it has begun to play. Where a period was left out, both delays
+    /// match for a while.
+    private func adding(
+        _ short: [Segment], to certain: [Segment], _ recorded: AnalysedSignal, _ known: AnalysedSignal
+    ) -> [Segment] {
+        func adjoins(_ part: Segment, _ other: Segment) -> Bool {
+            let distance = max(
+                part.recorded.lowerBound - other.recorded.upperBound,
+                other.recorded.lowerBound - part.recorded.upperBound)
+            return (0...3 * hop).contains(distance) && (part.delay - other.delay).magnitude <= 2 * window
+        }
+        // The part of a short segment that is in no other one.
+        func rest(_ segment: Segment, beside others: [Segment]) -> Segment? {
+            var (lower, upper) = (segment.recorded.lowerBound, segment.recorded.upperBound)
+            for other in others.map(\.recorded) where lower < other.upperBound && other.lowerBound < upper {
+                if other.lowerBound <= lower { lower = other.upperBound } else { upper = other.lowerBound }
+            }
+            guard upper - lower >= hop else { return nil }
+            return trimmed(segment.moved(to: lower..<upper), recorded, known)
+        }
+        var found = certain
+        var left = short.filter { $0.recorded.count >= 2 * window }
+        while let (index, part) = left.indices.lazy.compactMap({ index -> (Int, Segment)? in
+            guard let part = rest(left[index], beside: found), found.contains(where: { adjoins(part, $0) }) else {
+                return nil
+            }
+            return (index, part)
+        }).first {
+            found.append(part)
+            left.remove(at: index)
+        }
+        return found.sorted { $0.recorded.lowerBound < $1.recorded.lowerBound }
     }
 
     /// Extends a segment at both ends by frames that match the reference at the segment's own delay: a voiced sound is first
@@ -88,7 +135,7 @@ package struct ContinuityAnalysis {
     private func grown(
         _ segment: Segment, within free: Range<Int>, _ recorded: AnalysedSignal, _ known: AnalysedSignal
     ) -> Segment {
-        let lag = segment.recorded.lowerBound - segment.reference.lowerBound
+        let lag = segment.delay
         func isReference(_ start: Int) -> Bool {
             recorded.energy(start, window) > 100 * Float(window)
                 && correlation(recorded, start, known, start - lag) >= threshold
@@ -114,8 +161,7 @@ package struct ContinuityAnalysis {
         var (first, last) = (segment.recorded.lowerBound, segment.recorded.upperBound - window)
         while let found = next(first, -hop, { $0 >= free.lowerBound }) { first = found }
         while let found = next(last, hop, { $0 + window <= free.upperBound }) { last = found }
-        return Segment(
-            source: segment.source, recorded: first..<last + window, reference: first - lag..<last + window - lag)
+        return segment.moved(to: first..<last + window)
     }
 
     /// A pause has less than this share of the segment's mean power.
@@ -130,14 +176,16 @@ package struct ContinuityAnalysis {
 
     /// Removes parts at both ends that do not match the reference: a frame matches as soon as half of it does.
     private func trimmed(_ segment: Segment, _ recorded: AnalysedSignal, _ known: AnalysedSignal) -> Segment {
-        let lag = segment.recorded.lowerBound - segment.reference.lowerBound
+        let lag = segment.delay
         func isReference(_ start: Int) -> Bool {
             correlation(recorded, start, known, start - lag, length: hop) >= partThreshold
         }
         var (lower, upper) = (segment.recorded.lowerBound, segment.recorded.upperBound)
-        while lower < segment.recorded.lowerBound + window, !isReference(lower) { lower += hop }
-        while upper > segment.recorded.upperBound - window, !isReference(upper - hop) { upper -= hop }
-        return Segment(source: segment.source, recorded: lower..<upper, reference: lower - lag..<upper - lag)
+        // Something is left of a segment, however short it is.
+        let most = min(window, max(0, segment.recorded.count / 2 - hop))
+        while lower < segment.recorded.lowerBound + most, !isReference(lower) { lower += hop }
+        while upper > segment.recorded.upperBound - most, !isReference(upper - hop) { upper -= hop }
+        return segment.moved(to: lower..<upper)
     }
 
     /// Delay of the recording behind the reference at a position; nil when it does not match the reference.

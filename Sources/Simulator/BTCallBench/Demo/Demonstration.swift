@@ -77,6 +77,7 @@ package final class Demonstration {
         bluez = FakeBlueZ(on: bus.address)
         pacer = try AudioPacer()
         simulation = SimulatedEnvironment(pacer: pacer)
+        simulation.allowsStandby = true
     }
 
     /// The speech of everybody, in this order: earpiece, headsets 1 and 2, far end.

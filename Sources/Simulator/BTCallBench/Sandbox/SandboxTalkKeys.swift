@@ -4,6 +4,7 @@ import Configuration
 import ControlLoop
 import DBus
 import Talk
+import TalkWords
 
 /// The talk keys of a sandbox: headset 1 sends an AT command, headset 2 opens its voice link, and there are two buttons, one
 /// with a serial port and one of Bluetooth Low Energy.

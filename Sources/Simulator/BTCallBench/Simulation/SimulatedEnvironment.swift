@@ -97,6 +97,8 @@ package final class SimulatedEnvironment: PathOpening, AudioLinkOpening {
 
     /// Cards that another program uses: they are present and cannot be opened.
     package var busyCards: Set<LocalDevice> = []
+    /// Whether a card may stand by for a headset: silent, although its one stream records as well.
+    package var allowsStandby = false
     /// Devices on one sound card that can be opened only once.
     package var sharedCard: Set<LocalDevice> = []
     private var sharedCardUser: LocalDevice?
@@ -161,6 +163,8 @@ package final class SimulatedEnvironment: PathOpening, AudioLinkOpening {
             self?.forget(stream)
         }
     }
+
+    package func canStandBy(_ kind: LocalDevice) -> Bool { allowsStandby && cards[kind] != nil }
 
     /// Its stream is named `output:` and the device.
     package func openOutput(_ device: OutputDevice) throws(PathError) -> OpenPath {
