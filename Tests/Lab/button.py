@@ -5,17 +5,15 @@
 
 Names and messages are those of devices in etc/talk-keys.conf.
 """
-import asyncio
 
 from bumble import core, gatt, hci, rfcomm, sdp
 from bumble.device import Device, DeviceConfiguration
 from bumble.keys import MemoryKeyStore, PairingKeys
 from bumble.pairing import PairingConfig, PairingDelegate
 
-import events
+import power
 import radio
 import talk
-from clock import lab_time
 
 SERVICE, CHARACTERISTIC = 0xFFE0, 0xFFE1
 SERIAL_PORT = 0x1101
@@ -23,14 +21,13 @@ FULL = "{:08x}-0000-1000-8000-00805f9b34fb"
 ADVERTISING_MS = 100                                    # of a button that was just pressed; at rest they take a second or more
 
 
-class Button(events.Log):
+class Button(power.Powered):
     """What both kinds have: power, the bond, and one talk key."""
     SAYS = None                                         # the name that others see
 
     def __init__(self, lab, name, address, guest, port):
         super().__init__(lab, name)
         self.address, self.guest, self.make_port = address, guest, port
-        self.device = self.port = self.connection = None
         self.keystore = MemoryKeyStore()
         self.key = talk.Key(self, "button", lambda: self.send(self.words[0]), lambda: self.send(self.words[1]))
 
@@ -64,27 +61,6 @@ class Button(events.Log):
 
     def offer(self):
         """Before the device is powered."""
-
-    def gone(self):
-        self.device = self.port = self.connection = None
-
-    async def power_off(self):
-        if self.device:
-            if self.connection:                         # an orderly switch-off
-                await asyncio.wait_for(self.connection.disconnect(0x15), 3)
-            await asyncio.sleep(0.1)
-            self.port.controller.cut()
-            self.gone()
-            self.note("power", "off")
-
-    def vanish(self, lsto):
-        """An empty battery, or out of reach: not a packet from now on."""
-        if self.device:
-            self.port.controller.host_alive = False
-            self.port.controller.cut(lsto)
-            self.gone()
-            self.note("power", f"lost lsto={lsto}")
-        return {"time": lab_time()}
 
     def on_connection(self, c):
         self.connection = c

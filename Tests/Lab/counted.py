@@ -27,6 +27,7 @@ GRID = 40                                              # 5 ms: the decoder's ste
 DEFAULT_AMPLITUDE = 0.4
 MATCH = 0.70                                           # correlation from which a block counts as heard
 SURE = 0.85                                            # correlation that a new segment needs over 80 ms
+CLEARLY = 0.05                                         # by which a lag elsewhere must match better than the present one
 FLOOR = 10 ** (-50 / 20)                               # quieter than this (full scale 1.0) is silence
 
 
@@ -325,7 +326,11 @@ class Decoder:
             else:
                 missed = 0
                 if at - segment.lags[-1][0] >= SYMBOL and at - segment.start >= self.SEARCH:
-                    quality, found = self.best(at - self.SEARCH + self.BLOCK, self.SEARCH, lag, 8)
+                    latest = at + self.BLOCK - self.SEARCH, self.SEARCH
+                    quality, found = self.best(*latest, lag, 8)
+                    # Where few tones alternate, a lag that is wrong by up to a millisecond matches nearly as well.
+                    if abs(found - lag) > 1 and quality < self.match(*latest, lag) + CLEARLY:
+                        quality, found = self.best(*latest, lag, 1)
                     if quality >= SURE:
                         lag = found
                     segment.lags.append((at, lag))

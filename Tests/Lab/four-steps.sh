@@ -104,7 +104,8 @@ at_most "step 4: silent moments while headset 2 pairs" "$(jq "[.silences[] | $du
 note "left out because the lab stalled: $(jq "[.missing[], .silences[] | $outside | select(.stalled)] | length" <<<"$heard")"
 last=$(jq .rx_last <<<"$lost")
 first=$(jq --argjson last "$last" '[.files[] | select(.file == "earpiece.wav") | .segments[] | select(.time_end > $last) | [.time, $last] | max] | min' <<<"$heard")
-at_most "step 3: earpiece sounds after the headset's last packet (ms)" "$(awk -v a="$last" -v b="$first" 'BEGIN { printf "%.0f", 1000 * (b - a) }')" 300
+at_most "step 3: earpiece sounds after the headset's last packet (ms)" "$(awk -v a="$last" -v b="$first" 'BEGIN { printf "%.0f", 1000 * (b - a) }')" $((SILENT_LIMIT_MS + 20))
+at_most "step 3: signal that nobody heard (ms)" "$(jq '[.missing[] | select((.stalled | not) and .before == "h1.wav" and .after == "earpiece.wav") | .ms] | max // 0' <<<"$heard")" 20
 far=$(analyse decode --code 1 far-heard.wav)
 again=$(jq --argjson last "$last" '[.files[0].segments[] | select(.time_end > $last) | [.time, $last] | max] | min' <<<"$far")
 at_most "S0.14 step 3: the far end hears the caller again (ms)" "$(awk -v a="$last" -v b="$again" 'BEGIN { printf "%.0f", b == "null" ? 1e9 : 1000 * (b - a) }')" 300

@@ -13,8 +13,8 @@ from bumble.keys import MemoryKeyStore, PairingKeys
 from bumble.pairing import PairingConfig, PairingDelegate
 
 import counted
-import events
 import music
+import power
 import radio
 import talk
 import voice
@@ -181,14 +181,14 @@ class Hf(hfp.HfProtocol):
         await super().setup_codec_connection(codec_id)
 
 
-class Headset(events.Log):
+class Headset(power.Powered):
     def __init__(self, lab, name, address, codecs, profile="1.8"):
         super().__init__(lab, name)
         self.address = address
         self.keystore = MemoryKeyStore()
         self.codecs, self.profile = codecs, profile            # both count from the next power on
         self.after_slc = ["AT+CLIP=1", "AT+CCWA=1"]
-        self.device = self.port = self.hf = self.connection = None
+        self.hf = None
         self.sco, self.sco_codec, self.sco_task = None, None, None
         self.link_life = None                                   # seconds after which it closes its link itself
         self.codec_answer = "right"                             # answer to +BCS: right|wrong|never
@@ -289,31 +289,19 @@ class Headset(events.Log):
         e = sdp.DataElement
         return bytes(e.sequence([x for a in attributes for x in (e.unsigned_integer_16(a.id), a.value)]))
 
-    def _gone(self):
+    def gone(self):
         self.stop_sco()
         self.music.gone()
-        self.remote = None
-        self.device = self.port = self.hf = self.connection = None
-
-    async def power_off(self):
-        if self.device:
-            if self.connection:                   # an orderly switch-off
-                await asyncio.wait_for(self.connection.disconnect(0x15), 3)
-            await asyncio.sleep(0.1)
-            self.port.controller.cut()
-            self._gone()
-            self.note("power", "off")
+        self.remote = self.hf = None
+        super().gone()
 
     def vanish(self, lsto):
-        """Simulates an empty battery: not a packet from now on. Returns when the last ones have passed."""
-        if self.device:
-            take = self.takes[-1] if self.sco else None
-            self.port.controller.host_alive = False
-            self.port.controller.cut(lsto)
-            self._gone()
-            self.note("power", f"lost lsto={lsto}")
-            return {"time": lab_time(), "tx_last": take and take.tx_last, "rx_last": take and take.rx_last}
-        return None
+        """As of every device; also says when the last packets of an open voice link passed."""
+        if not self.device:
+            return None
+        take = self.takes[-1] if self.sco else None
+        vanished = super().vanish(lsto)
+        return dict(vanished, tx_last=take and take.tx_last, rx_last=take and take.rx_last)
 
     async def fade(self, seconds):
         """Out of reach briefly: nothing passes either way, the connection survives (less than 3 s)."""

@@ -7,6 +7,7 @@ H1=00:1B:DC:08:00:11 H2=00:1B:DC:08:00:12
 ROOT=$(readlink -f "$LAB/../..")
 BTCALL_BIN=$(readlink -f "${BTCALL_BIN:-$ROOT/.build/release}")
 BTCALL_DEBUG_BIN=$(readlink -f "${BTCALL_DEBUG_BIN:-$ROOT/.build/debug}")
+SILENT_LIMIT_MS=160                                     # of lab_config: a dead headset's call is heard elsewhere 20 ms later
 BTCALLD_BIN=$BTCALL_BIN                                 # directory of the daemon for start_btcalld
 WORK=/run/lab/work                                     # recordings grow here, in memory: $SHARE is slow
 mkdir -p "$WORK"
@@ -143,7 +144,7 @@ route_is() { [ "$(route)" = "$1" ]; }
 wait_route() { wait_until "$2" route_is "$1"; }                                  # DEVICE SECONDS
 why() { # without values that differ from run to run: measured times are masked, limits stay
 	btcall why | sed -E 's/[0-9.]+ m?s ago/some time ago/g; s/[0-9.]+ s of /SOME of /g; s/penalty [0-9]+ s/penalty SOME/g
-		s/(carries the call|silent) for [0-9.]+ s/\1 for SOME/g; s/^(next: .*) in [0-9.]+ s$/\1 in SOME/'
+		s/(carries the call|silent|eligible: stable) for [0-9.]+ s/\1 for SOME/g; s/^(next: .*) in [0-9.]+ s$/\1 in SOME/'
 }
 statistics() { busctl --system --json=short get-property org.btcall /org/btcall/audio org.btcall.Audio1 Statistics; }
 own_losses() { statistics | jq .data.lost.data; }                                # total losses of the daemon itself
@@ -176,7 +177,7 @@ lab_config() {
 	[bluetooth]
 	reconnect = no
 	[routing]
-	silentLimitMilliseconds = 160
+	silentLimitMilliseconds = $SILENT_LIMIT_MS
 	EOF
 }
 # As in the unit (dbus/btcalld.service): user btcall in its groups, no capability and none to gain, real-time priority and
@@ -232,6 +233,27 @@ start_btcalld() { # [CONFIG FILE]: $BTCALLD_ENV may hold NAME=VALUE words for it
 	note "btcalld has its name after $(since "$start")"
 	check "btcalld runs as user btcall, without a capability" is_unprivileged "$BTCALLD"
 }
+# Milliseconds from the start of btcalld until it tells systemd that it is ready. No other one may run, and this one ends.
+ready_after() { # CONFIG FILE
+	"${as_btcall[@]}" python3 -c '
+import os, socket, subprocess, sys, time
+path = "/run/btcall/ready"
+with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+    listener.bind(path)
+    listener.settimeout(60)
+    begin = time.monotonic()
+    daemon = subprocess.Popen([sys.argv[1], "--config", sys.argv[2], "--foreground"], env={**os.environ, "NOTIFY_SOCKET": path}, stderr=subprocess.DEVNULL)
+    try:
+        while b"READY=1" not in listener.recv(4096):
+            pass
+        print(round(1000 * (time.monotonic() - begin)))
+    finally:
+        os.unlink(path)
+        daemon.terminate()
+        daemon.wait()
+' "$BTCALLD_BIN/btcalld" "$1"
+}
+memory() { awk '/^(VmRSS|RssAnon):/ { printf "%s%s %.1f MB", comma, $1, $2 * 1.024 / 1000; comma = ", " }' "/proc/$1/status"; }    # PID
 stop_btcalld() { kill "$BTCALLD" 2>/dev/null; wait "$BTCALLD" 2>/dev/null; }
 test_call() { # ARGUMENTS of btcall test-call; progress in $SHARE/test-call.log. Urgent, as a telephony application is.
 	nice -n -10 "$BTCALL_BIN/btcall" test-call "$@" >>"$SHARE/test-call.log" 2>&1 &

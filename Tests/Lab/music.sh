@@ -31,7 +31,10 @@ transport_is() { [ "$(transport_property "$1" State)" = "$2" ]; }               
 volume_is() { [ "$(transport_property "$1" Volume)" = "$2" ]; }                  # ADDRESS 0...127
 headset_volume_is() { [ "$(hs "$1" status | jq .volume)" = "$2" ]; }             # h1|h2 0...127
 streams() { [ "$(hs "$1" status | jq -r .a2dp)" = streaming ]; }                 # h1|h2: the headset's stream is started
-heard_packets() { hs "$1" a2dp | jq '.packets // 0'; }
+take_has() { hs "$1" "$2" | jq -e --arg key "$3" --argjson seconds "$4" '(.[-1][$key] // 0) >= $seconds'; }  # h1|h2 VERB KEY SECONDS
+# Waits until the headset has got SECONDS of its present stream, or of its present voice link. A stalling lab takes longer.
+music_of() { wait_until $((2 * $2 + 10)) take_has "$1" a2dp-takes media_s "$2"; }  # h1|h2 SECONDS
+speech_of() { wait_until $((2 * $2 + 10)) take_has "$1" takes seconds "$2"; }      # h1|h2 SECONDS
 
 # Examines the headset's present audio: the statistics of the stream in $music, checked for both tones.
 hears_music() { # h1|h2 WHAT [RATE]
@@ -56,7 +59,7 @@ hears_what_it_can() { # mono|low|44100 DEVICE
 	hs h1 mark
 	play_music "$2"
 	check "$1: the stream starts" hs h1 wait a2dp 15 start
-	sleep 5
+	check "$1: five seconds of it" music_of h1 5
 	music=$(hs h1 a2dp $LEFT $RIGHT)
 	note "$1: $(jq -c '{configuration, rate, channels, bitpools, packets, lost, left, right}' <<<"$music")"
 	is "$1: no packet is lost" "$(jq -c '[.lost, .sbc_bad, .miscounted]' <<<"$music")" "[0,0,0]"
@@ -86,4 +89,13 @@ cpu_per_second() { # PID... over 10 s of a stream: milliseconds of CPU per secon
 	sleep 10
 	for p; do b=$((b + $(ticks "$p"))); done
 	awk -v d=$((b - a)) -v s="$(since "$t")" 'BEGIN { printf "%.1f", d * 10 / s }'
+}
+spent() { # PID: time, CPU ticks in the kernel, and how often its threads have waited
+	echo "$EPOCHREALTIME $(awk '{ print $15 }' "/proc/$1/stat") $(cat /proc/"$1"/task/*/status | awk '/^voluntary/ { n += $2 } END { print n }')"
+}
+spent_since() { # "TIME TICKS WAITS" PID: in words, per second
+	awk -v a="$1" -v b="$(spent "$2")" 'BEGIN {
+		split(a, x); split(b, y); s = y[1] - x[1]
+		printf "%.1f ms of it in the kernel, %.0f wake-ups", (y[2] - x[2]) * 10 / s, (y[3] - x[3]) / s
+	}'
 }

@@ -4,9 +4,7 @@
 BOARD=sip:board@127.0.0.1:5060 FAR=sip:+4930123@127.0.0.1:5070
 BOARD_CONTROL=4444 FAR_CONTROL=4445
 
-install_pcm() { # the plug-in, into the guest
-	"$ROOT/scripts/build-pcm-plugin" "$WORK/plugin" && "$ROOT/scripts/build-pcm-plugin" install "$WORK/plugin"
-}
+install_pcm() { "$ROOT/scripts/build-pcm-plugin" install "$LAB_BIN/pcm-plugin"; } # into the guest; setup has built it
 
 softphone_config() { # SIP-PORT CONTROL-PORT SOURCE PLAYER ALERT MODULES...: what both have in common
 	cat <<-EOF

@@ -138,6 +138,18 @@ class Decoding(unittest.TestCase):
         self.assertAlmostEqual(s["position_end"] - s["position"], 159000 / 16000 * 1.0005, delta=0.004)
         self.assertLess(abs(s["slip_ms"]), 1.5)
 
+    def test_lag_stays_where_few_tones_alternate(self):
+        """Half a sample of the decoder away from its grid, two lags a millisecond apart match nearly as well in places."""
+        pcm = counted.samples(16000, 1, 52 * 16000) / 32768
+        s = self.one(counted.decode(pcm + np.random.RandomState(1).normal(0, 0.05, len(pcm)), 16000))
+        self.assertLess(abs(s["slip_ms"]), 0.3)
+
+    def test_planted_cut_of_1_ms(self):
+        for at in np.arange(1.0, 1.5, 0.05):
+            segments = decoded(without(signal(3), 16000, at, 1), 16000)
+            lags = segments[0]["position"] - segments[0]["start"], segments[-1]["position_end"] - segments[-1]["end"]
+            self.assertAlmostEqual(1000 * (lags[1] - lags[0]), 1, delta=0.3)
+
     def test_planted_cuts_through_msbc(self):
         for milliseconds in (100, 20):
             for late in (0, 0.005, 0.010, 0.015):

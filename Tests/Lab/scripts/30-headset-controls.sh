@@ -9,6 +9,7 @@ check "preferred device is set" btcall prefer bluetooth
 check "default device is set" btcall default earpiece
 check "headset 1 connects" switch_on h1
 check "headset 1 is available" wait_until 5 eval "device_json bluetooth:$H1 | jq -e .available"
+sleep 1                                                 # until it has settled
 golden why-controls-idle.txt why
 
 # An incoming call, answered and ended at the headset.

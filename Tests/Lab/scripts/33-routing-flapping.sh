@@ -31,7 +31,8 @@ golden routes-fading.txt routes
 decode_call
 at_least "fading: seconds heard on the earpiece" "$(heard_on earpiece)" 3
 is "fading: heard on headset 2" "$(heard_on h2)" 0
-at_most "fading: longest silence on leaving (ms)" "$(longest silences h1 earpiece)" 300
+at_most "fading: longest silence on leaving (ms)" "$(longest silences h1 earpiece)" $((SILENT_LIMIT_MS + 20))
+at_most "fading: signal missing on leaving (ms)" "$(longest missing h1 earpiece)" 20
 at_most "fading: longest silence on return (ms)" "$(longest silences earpiece h1)" 20
 at_most "fading: far end without a microphone (ms)" "$(microphone_gap)" 300
 

@@ -61,7 +61,8 @@ tone "at the headset" 0 h1-heard.wav
 tone "at the far end" 2 far-heard.wav
 
 # btcall may add 25 ms each way. A block of the application (10 ms) and a packet of the headset (7.5 ms) must be complete
-# before they are sent. Towards the headset three blocks are queued, so that the application may be late (callQueueBlocks).
+# before they are sent. Towards the headset up to three blocks are queued, so that the application may be late
+# (callQueueBlocks).
 own=42.5 queue=30
 way() { # WHAT CODE SAID HEARD MILLISECONDS
 	local result

@@ -5,7 +5,7 @@
 # scripts/package.
 . "$LAB/lib.sh"
 
-package=${BTCALL_DEB:-$(ls -t "$ROOT"/.build/btcall_*.deb 2>/dev/null | head -1)}
+package=${BTCALL_DEB:-$(ls -t "$ROOT"/.build/btcall_*_"$(dpkg --print-architecture)".deb 2>/dev/null | head -1)}
 [ -f "$package" ] || fail "there is a package: run scripts/package"
 [ -d /run/systemd/system ] && fail "the guest has no systemd"
 DEBIAN_FRONTEND=noninteractive dpkg --no-triggers --install "$package" > "$SHARE/dpkg.log" 2>&1 || { sed 's/^/# /' "$SHARE/dpkg.log"; fail "the package is installed"; }

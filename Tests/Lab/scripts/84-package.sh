@@ -4,7 +4,7 @@
 # headset is paired by `btcall pair`, a call runs; after a purge nothing is left. Needs scripts/package.
 . "$LAB/lib.sh"
 
-package=${BTCALL_DEB:-$(ls -t "$ROOT"/.build/btcall_*.deb 2>/dev/null | head -1)}
+package=${BTCALL_DEB:-$(ls -t "$ROOT"/.build/btcall_*_"$(dpkg --print-architecture)".deb 2>/dev/null | head -1)}
 [ -f "$package" ] || fail "there is a package: run scripts/package"
 left() { # files of the package, and files made by it and the daemon
 	local path
@@ -26,6 +26,10 @@ note "installed in $(since "$start")"
 start_udev /usr/lib/udev/rules.d/70-btcall.rules 2>>"$SHARE/udevd.log" || fail "udev runs with its rules"
 lab_config > /etc/btcall/btcalld.conf
 BTCALL_BIN=/usr/bin BTCALLD_BIN=/usr/bin
+times=
+for i in 1 2 3 4 5; do times+=" $(ready_after /etc/btcall/btcalld.conf 2>>"$SHARE/ready.log")"; done
+is "btcalld is ready each time" "$(wc -w <<<"$times")" 5
+note "ready after (ms):$times"
 
 start=$EPOCHREALTIME
 check "btcall status starts btcalld" btcall status
@@ -39,6 +43,7 @@ start=$EPOCHREALTIME
 btcall pair --window 60 --allow $H1 > "$SHARE/pair.txt" 2>&1 || { sed 's/^/# /' "$SHARE/pair.txt"; fail "btcall pair: headset 1 is paired"; }
 ok "btcall pair: headset 1 is paired"
 note "paired and connected after $(since "$start")"
+note "memory idle, with a headset: $(memory "$BTCALLD")"
 check "the headset is preferred" btcall prefer bluetooth
 check "the earpiece is the default" btcall default earpiece
 hs h1 power off; hs h1 mic tone 500 0.3
@@ -47,6 +52,7 @@ check "the call is on the earpiece" wait_route earpiece 25
 check "headset 1 connects" switch_on h1
 check "the call is with headset 1" wait_route bluetooth:$H1 15
 sleep 1; hs h1 sco-reset; sleep 3
+note "memory in a call: $(memory "$BTCALLD")"
 at_least "the far end's tone is heard: share" "$(hs h1 sco 700 2 | jq .tone_share_mean)" 0.9
 check "the headset's button ends the call" hs h1 hangup
 check "at the application, too" wait_test_call 10

@@ -25,7 +25,7 @@ HEADSET=/org/btcall/headsets/${H1//:/_}
 hs h1 mark
 play_music btcall:page
 check "S3.6 the stream starts" hs h1 wait a2dp 15 start
-sleep 32
+check "S3.6 half a minute of it" music_of h1 32
 is "S3.6 it still plays, without a link for voice" "$(hs h1 status | jq -c '[.a2dp, .sco]')" '["streaming",false]'
 hears_music h1 "S3.6 page"
 at_least "S3.6 page: seconds of it" "$(jq .media_s <<<"$music")" 30
@@ -58,7 +58,7 @@ check "a delay report is accepted" hs h1 a2dp-delay 150
 hs h1 mark
 play_music btcall:page
 check "the music plays" hs h1 wait a2dp 15 start
-sleep 3
+check "three seconds of music" music_of h1 3
 begin_call() { # NAME: rings, is answered at the headset, is heard over mSBC
 	began=$(lab_time)
 	hs h1 mark                                              # its link opens with the ring
@@ -82,7 +82,7 @@ suspended=$(event_after h1 "$began" a2dp suspend)
 note "suspended ${suspended:-never}, audio link ${opened:-never}"
 suspended_first "S3.9 A2DP is suspended before the audio link opens" "$suspended" "$opened"
 hs h1 sco-reset
-sleep 8
+check "S3.9 eight seconds of the call" speech_of h1 8
 is "S3.9 no stream beside the call" "$(hs h1 status | jq -r .a2dp)" open
 down=$(hs h1 sco 700)
 note "call: $(jq -c '{codec, rx_packets, msbc_lost, tone_share_mean, rms_dbfs}' <<<"$down")"
@@ -93,7 +93,7 @@ back=$(event_after h1 "$ended" a2dp start)
 gap=$(awk -v a="$ended" -v b="${back:-0}" 'BEGIN { printf "%.2f", b - a }')
 at_least "it is back after (s)" "$gap" 1.5
 at_most "it is back within (s)" "$gap" 4
-sleep 3
+check "three seconds of music after the call" music_of h1 3
 hears_music h1 "after the call"
 
 # Two calls within the restore time: the music stays away between them. Two seconds are too short for a slow machine's
@@ -106,7 +106,7 @@ is "back-to-back calls do not bounce it" "$(event_after h1 "$ended" a2dp start)"
 end_call "second of two"
 check "the music is back after both" wait_until 25 streams h1
 btcall config routing.mediaRestoreMilliseconds 2000 >/dev/null
-sleep 3
+check "three seconds of music after both" music_of h1 3
 hears_music h1 "after both"
 end_music
 note "aplay: $(grep -v "^D:" "$SHARE/aplay.log" | sort | uniq -c | head -3 | tr '\n' ';'); statistics: $(statistics | jq -c '.data.terminals.data' | cut -c 1-400)"
