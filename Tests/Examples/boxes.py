@@ -5,13 +5,20 @@ import contextlib
 import importlib.util
 import io
 import os
+import random
 import socket
 import subprocess
 import sys
+import time
+
+from dbus_next import DBusError
 
 from client import PATIENCE, Client, NotSo, Steps, check
 
-PLACES = ("127.0.0.1", "127.0.0.2")
+# The gateway's port is fixed: addresses that no other run of the tests on this machine has.
+PLACES = tuple("127.%d.%d.%d" % (random.randrange(1, 255), random.randrange(256), last) for last in (1, 2))
+# The gateway waits 0.4 s for the other one: after a stall of so many seconds the machine is to blame.
+STALL = 0.2
 
 
 class Side:
@@ -26,8 +33,11 @@ class Side:
             sys.executable, program, here, there, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
             env=dict(os.environ, BTCALL_BUS=address))
         await self.says("connected")
-        added, self.call, _ = await self.client.next()
-        check("the signal", added, "CallAdded")
+        # The call of an earlier gateway may still be ending.
+        signal = await self.client.next()
+        while signal[0] != "CallAdded":
+            signal = await self.client.next()
+        self.call = signal[1]
 
     async def says(self, wanted):
         line = await asyncio.wait_for(self.process.stdout.readline(), PATIENCE)
@@ -93,11 +103,13 @@ async def walk(first, second, steps):
     await winner.says("floor: ours")
     await loser.says("floor: theirs")
     await winner.talk(False)
+    # Both hear of it after the tail.
+    await first.says("floor: free")
+    await second.says("floor: free")
     steps.done("of two that press at the same time one talks")
 
     first.process.kill()
     await first.process.wait()
-    await second.says("floor: free")
     refusal = await second.talk(True)
     check("the refusal", "does not answer" in (refusal or ""), True)
     steps.done("without the other box nobody talks")
@@ -109,14 +121,24 @@ async def sound(program):
     gateway = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(gateway)
     sides = []
-    for here, there in (PLACES, PLACES[::-1]):
-        network = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        network.bind((here, gateway.PORT))
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        side = gateway.Gateway(network, there)
-        side.AudioReady("/call", theirs.detach(), {})
-        ours.settimeout(PATIENCE)
-        sides.append((side, ours, network))
+    try:
+        for here, there in (PLACES, PLACES[::-1]):
+            network = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            network.bind((here, gateway.PORT))
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            side = gateway.Gateway(network, there)
+            side.AudioReady("/call", theirs.detach(), {})
+            ours.settimeout(PATIENCE)
+            sides.append((side, ours, network))
+        await speak(sides)
+    finally:
+        for _, line, network in sides:
+            line.close()
+            asyncio.get_running_loop().remove_reader(network)
+            network.close()
+
+
+async def speak(sides):
     (first, near, _), (second, far, _) = sides
 
     async def exchange(line, block):
@@ -132,15 +154,11 @@ async def sound(program):
     heard = [await exchange(far, silence) for _ in range(3)]
     check("the word", heard.count(b"w" * 320), 1)
     await first.talk(False)
-    for side, line, network in sides:
-        line.close()
-        asyncio.get_running_loop().remove_reader(network)
-        network.close()
 
 
-async def example(folder, addresses):
-    """Returns the numbers of passed and failed steps."""
-    program, steps, sides = f"{folder}/talk/gateway.py", Steps("talk/gateway.py"), []
+async def attempt(program, addresses, steps):
+    """Why it failed; None: it did not."""
+    sides = []
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             await sound(program)
@@ -149,10 +167,32 @@ async def example(folder, addresses):
             sides.append(Side())
             await sides[-1].start(program, address, here, there)
         await walk(*sides, steps)
-        return steps.passed, 0
-    except (NotSo, asyncio.TimeoutError) as error:
-        print(f"not ok - {steps.program}: {error or 'nothing came in time'}", flush=True)
-        return steps.passed, 1
+        return None
+    except (NotSo, DBusError, asyncio.TimeoutError) as error:
+        return str(error) or "nothing came in time"
     finally:
         for side in sides:
             await side.stop()
+
+
+async def longest_stall(worst):
+    """Notes in `worst` the longest time in seconds for which this program did not run, until it is cancelled."""
+    while True:
+        before = time.monotonic()
+        await asyncio.sleep(0.02)
+        worst[0] = max(worst[0], time.monotonic() - before - 0.02)
+
+
+async def example(folder, addresses):
+    """Returns the numbers of passed and failed steps; tries once more after a failure of a machine that stood still."""
+    for is_last in (False, True):
+        steps, worst = Steps("talk/gateway.py"), [0]
+        watch = asyncio.create_task(longest_stall(worst))
+        problem = await attempt(f"{folder}/talk/gateway.py", addresses, steps)
+        watch.cancel()
+        if not problem:
+            return steps.passed, 0
+        if is_last or worst[0] < STALL:
+            print(f"not ok - {steps.program}: {problem}", flush=True)
+            return steps.passed, 1
+        print(f"# {steps.program}: the machine stood still for {worst[0]:.1f} s; once more after: {problem}", flush=True)

@@ -304,6 +304,17 @@ import Testing
         #expect(reached.isDisjoint(with: video))
     }
 
+    @Test func `programs on the library link no machine of the daemon`() throws {
+        let targets = try targets()
+        let machines: Set = ["HandsFree", "HeadsetPolicy", "Routing", "Talk"]
+        for name in ["IntercomExample", "btcall-baresip", "btcall-video", "btcall-web"] {
+            let program = try #require(targets["Sources/Programs/\(name)"])
+            let reached = reach(of: program, in: targets)
+            #expect(reached.contains("BTCall"))
+            #expect(reached.isDisjoint(with: machines), "\(name): \(reached.intersection(machines).sorted())")
+        }
+    }
+
     @Test func `GStreamer is in btcall-video only`() throws {
         let targets = try targets()
         for (path, target) in targets where path.hasPrefix("Sources/Programs/") {

@@ -46,12 +46,7 @@ class PeerBench(measure.Bench):
                 struct.pack("<h", 9000 if at * 880 // self.rate % 2 else -9000) for at in range(self.rate)))
 
     def start_headset(self):
-        narrow = ["cvsd"] if self.codec == "cvsd" else []
-        self.headset = subprocess.Popen(
-            [sys.executable, f"{measure.HERE}/headset.py", self.address, self.sco, *narrow], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True)
-        self.started.append(self.headset)
-        self.expect("ready")
+        super().start_headset(*(["cvsd"] if self.codec == "cvsd" else []))
 
     def environment(self):
         return dict(

@@ -135,7 +135,8 @@ def measure(run):
     down, up = headset.lost(begin, end, stalls), heard.lost(begin, end, stalls)
     seconds = run["quiet_end"] - run["quiet"]
     share = HOG_SECONDS / (end - begin)
-    return {"peer": run["peer"], "codec": run["codec"], "to headset": quiet[0], "to program": quiet[1],
+    both = None if None in quiet else sum(quiet)
+    return {"peer": run["peer"], "codec": run["codec"], "to headset": quiet[0], "to program": quiet[1], "both": both,
             "to headset later": later[0], "to program later": later[1], "told": told(run, number), "gap": gap(run, number),
             "lost down": down[0] * headset.rate / 1000 * share, "lost up": up[0] * heard.rate / 1000 * share,
             "stalled ms": down[1] + up[1], "load s": end - begin,
@@ -145,6 +146,7 @@ def measure(run):
 ROWS = [
     ("delay, program to headset (ms)", "to headset", "{:.1f}"),
     ("delay, headset to program (ms)", "to program", "{:.1f}"),
+    ("  both together", "both", "{:.1f}"),
     ("  after the load, to the headset", "to headset later", "{:.1f}"),
     ("  after the load, to the program", "to program later", "{:.1f}"),
     ("silent loss: program told after (s)", "told", "{:.2f}"),
@@ -160,6 +162,25 @@ def median(runs, key):
     """An unnoticed death counts as longest."""
     values = [float("inf") if run[key] is None else run[key] for run in runs]
     return statistics.median(values) if values else None
+
+
+def standing(ours, theirs, form):
+    """Whether btcall is ahead of the best of its peers, level with it, or by how much behind; less is better in every row.
+
+    - Parameters:
+      - theirs: by peer; None where it was not measured.
+      - form: of the row's figures, in whose precision they are compared.
+    """
+    measured = {peer: value for peer, value in theirs.items() if value is not None}
+    if ours is None or not measured:
+        return ""
+    best = min(measured, key=measured.get)
+    if text(ours, form) == text(measured[best], form):
+        return f"level with {NAMES[best]}"
+    if ours < measured[best]:
+        return "ahead"
+    times = f", {ours / measured[best]:.1f} times as much" if measured[best] else ""
+    return f"BEHIND {NAMES[best]} by {text(ours - measured[best], form)}{times}"
 
 
 def text(value, form):
@@ -180,14 +201,15 @@ def print_table(results):
         counts = ", ".join(f"{NAMES[peer]} {len(runs)}" for peer, runs in chosen.items() if runs)
         title = f"{CODECS[codec]}, runs: {counts}"
         print(f"{title:48}" + "".join(
-            f"{NAMES[peer]:>11}{'' if peer == 'btcall' else ' ' * 8}" for peer in NAMES).rstrip())
+            f"{NAMES[peer]:>11}{'' if peer == 'btcall' else ' ' * 8}" for peer in NAMES) + "  btcall is")
         for name, key, form in ROWS:
             ours = median(chosen["btcall"], key)
             line = f"{name:48}"
             for peer, runs in chosen.items():
                 value = median(runs, key)
                 line += f"{text(value, form):>11}{'' if peer == 'btcall' else ratio(value, ours):>8}"
-            print(line.rstrip())
+            theirs = {peer: median(runs, key) for peer, runs in chosen.items() if peer != "btcall"}
+            print(f"{line}  {standing(ours, theirs, form)}".rstrip())
 
 
 def main():

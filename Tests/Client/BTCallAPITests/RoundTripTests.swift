@@ -1,7 +1,7 @@
 import BTCallAPI
 import BluetoothTypes
 import DBus
-import Talk
+import TalkWords
 import Testing
 
 @Suite struct RoundTripTests {
@@ -234,6 +234,7 @@ import Testing
         statistics.terminals = [terminal, .init(id: 8, device: .earpiece, kind: .path), stream]
         var call = AudioStatistics.Call(call: "/org/btcall/calls/x")
         call.blocksIn = 1
+        call.queueBlocks = 2
         statistics.calls = [call]
         var injection = AudioStatistics.Injection(owner: ":1.7")
         injection.blocks = 3

@@ -1,6 +1,7 @@
 import BluetoothTypes
 import HandsFree
 import Talk
+import TalkWords
 
 /// What devices with a talk key send: two lines of patterns, press and release, then the bytes of a stream, in which each line
 /// is a notification as well.

@@ -60,11 +60,11 @@ final class Box {
         var configuration = Self.configuration
         configure(&configuration)
         let box = try await Box(configuration, rules, policies, board, environment)
-        if isBlueZRunning { try await box.bluez.start() }
-        try await prepare(box)
-        try await box.start()
         let result: Result<Void, any Error>
         do {
+            if isBlueZRunning { try await box.bluez.start() }
+            try await prepare(box)
+            try await box.start()
             try await body(box)
             result = .success(())
         } catch {
@@ -168,10 +168,11 @@ final class Box {
     /// Starts the bus again at the same address.
     func startBus() throws { try bus.start() }
 
-    /// Acts like the end of the process and a new start.
-    func restartDaemon() async throws {
+    /// Acts like the end of the process and, after a pause, a new start.
+    func restartDaemon(after pause: Duration = .zero) async throws {
         await daemon.stop()
         connection.close()
+        if pause > .zero { await ControlLoop.shared.sleep(for: pause) }
         connection = try BusConnection(address)
         daemon = try Self.makeDaemon(configuration, connection, simulation, board, change, log)
         try await start()
