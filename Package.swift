@@ -144,9 +144,11 @@ let package = Package(
         .target(
             name: "HeadsetPolicy", dependencies: ["BluetoothTypes", "HandsFree"], path: "Sources/Pure/HeadsetPolicy",
             swiftSettings: pure),
+        // The words of push to talk that programs and the daemon share: a program links nothing else of it.
+        .target(name: "TalkWords", path: "Sources/Pure/TalkWords", swiftSettings: pure),
         .target(
-            name: "Talk", dependencies: ["BluetoothTypes", "HandsFree", "Spelling"], path: "Sources/Pure/Talk",
-            swiftSettings: pure),
+            name: "Talk", dependencies: ["BluetoothTypes", "HandsFree", "Spelling", "TalkWords"],
+            path: "Sources/Pure/Talk", swiftSettings: pure),
         .target(
             name: "BaresipControl", dependencies: ["BluetoothTypes", "JSONText", "ProgramSettings", "Telephony"],
             path: "Sources/Pure/BaresipControl",
@@ -210,12 +212,14 @@ let package = Package(
             name: "Cryptography", dependencies: ["CSodium", "ControlLoop", "WebTokens"],
             path: "Sources/Shells/Cryptography", swiftSettings: common),
         .target(
-            name: "BTCallAPI", dependencies: ["BluetoothTypes", "DBus", "Spelling", "Talk"],
+            name: "BTCallAPI", dependencies: ["BluetoothTypes", "DBus", "Spelling", "TalkWords"],
             path: "Sources/Client/BTCallAPI",
             swiftSettings: common),
         .target(
             name: "BTCall",
-            dependencies: ["BTCallAPI", "BluetoothTypes", "ControlLoop", "DBus", "FrameRings", "JSONText", "Talk"],
+            dependencies: [
+                "BTCallAPI", "BluetoothTypes", "ControlLoop", "DBus", "FrameRings", "JSONText", "TalkWords",
+            ],
             path: "Sources/Client/BTCall", swiftSettings: common),
         // The library's values as JSON: for the command line and for web pages.
         .target(
@@ -226,7 +230,7 @@ let package = Package(
             name: "Configuration",
             dependencies: [
                 "ALSA", "AudioDSP", "BTCallAPI", "BluetoothTypes", "BoardInput", "CINIH", "ControlLoop", "HandsFree",
-                "HeadsetPolicy", "Routing", "Spelling", "Talk", "Telephony", logging,
+                "HeadsetPolicy", "Routing", "Spelling", "Talk", "TalkWords", "Telephony", logging,
             ], path: "Sources/Daemon/Configuration", swiftSettings: common),
         // The application's side of a call's audio, used by programs, bench and tests as far end.
         .target(
@@ -250,8 +254,8 @@ let package = Package(
             name: "CallControl",
             dependencies: [
                 "AudioDSP", "AudioEngine", "AudioPaths", "BTCallAPI", "BluetoothTypes",
-                "Configuration", "ControlLoop", "DBus", "Diagnostics", "JSONText", "Routing", "Talk", "Telephony",
-                logging,
+                "Configuration", "ControlLoop", "DBus", "Diagnostics", "JSONText", "Routing", "Talk", "TalkWords",
+                "Telephony", logging,
             ],
             path: "Sources/Daemon/CallControl", swiftSettings: common),
         .target(
@@ -274,7 +278,7 @@ let package = Package(
             dependencies: [
                 "AudioDSP", "AudioEngine", "AudioPaths", "BTCallAPI", "BlueZ", "BluetoothSockets", "BluetoothTypes",
                 "BoardControl", "CallControl", "Configuration", "ControlLoop", "DBus", "Diagnostics", "HeadsetControl",
-                "Routing", "Talk", "Telephony", logging,
+                "Routing", "Talk", "TalkWords", "Telephony", logging,
             ],
             path: "Sources/Daemon/TalkControl", swiftSettings: common),
         .target(
@@ -282,7 +286,7 @@ let package = Package(
             dependencies: [
                 "AudioDSP", "AudioEngine", "AudioPaths", "BTCallAPI", "BlueZ", "BluetoothTypes",
                 "CallControl", "Configuration", "ControlLoop", "DBus", "Diagnostics", "HandsFree", "HeadsetControl",
-                "HeadsetPolicy", "Routing", "Talk", "TalkControl", "Telephony",
+                "HeadsetPolicy", "Routing", "Talk", "TalkControl", "TalkWords", "Telephony",
             ],
             path: "Sources/Daemon/BusObjects", swiftSettings: common),
         .target(
@@ -310,7 +314,7 @@ let package = Package(
             dependencies: [
                 "AudioDSP", "AudioEngine", "AudioPaths", "BTCall", "BTCallDaemon", "BTCallSimulator", "BTCallTrials",
                 "BlueZ", "BluetoothSockets", "BluetoothTypes", "CallExchange", "Configuration", "ControlLoop", "DBus",
-                "HeadsetControl", "Routing", "Talk", logging,
+                "HeadsetControl", "Routing", "Talk", "TalkWords", logging,
             ], path: "Sources/Simulator/BTCallBench",
             swiftSettings: common + computing),
         .executableTarget(
@@ -405,7 +409,8 @@ let package = Package(
         .testTarget(
             name: "FuzzTests",
             dependencies: [
-                "BaresipControl", "BluetoothTypes", "Configuration", "HandsFree", "JSONText", "Talk", "Telephony",
+                "BaresipControl", "BluetoothTypes", "Configuration", "HandsFree", "JSONText", "Talk", "TalkWords",
+                "Telephony",
             ],
             path: "Tests/Fuzz",
             exclude: [
@@ -424,7 +429,7 @@ let package = Package(
             path: "Tests/Pure/HeadsetPolicyTests",
             swiftSettings: common),
         .testTarget(
-            name: "TalkTests", dependencies: ["BluetoothTypes", "HandsFree", "Talk", "TestSupport"],
+            name: "TalkTests", dependencies: ["BluetoothTypes", "HandsFree", "Talk", "TalkWords", "TestSupport"],
             path: "Tests/Pure/TalkTests", resources: [.copy("Dialogues")], swiftSettings: common),
         .testTarget(
             name: "BaresipControlTests",
@@ -470,7 +475,8 @@ let package = Package(
             name: "ALSATests", dependencies: ["ALSA", "CALSA", "ControlLoop"], path: "Tests/Shells/ALSATests",
             swiftSettings: common),
         .testTarget(
-            name: "BoardInputTests", dependencies: ["BoardInput", "BluetoothTypes", "CBTCall", "ControlLoop"],
+            name: "BoardInputTests",
+            dependencies: ["BoardInput", "BluetoothTypes", "CBTCall", "ControlLoop", "TestSupport"],
             path: "Tests/Shells/BoardInputTests",
             swiftSettings: common),
         .executableTarget(
@@ -512,7 +518,7 @@ let package = Package(
             name: "CryptographyTests", dependencies: ["Cryptography", "WebTokens"],
             path: "Tests/Shells/CryptographyTests", resources: [.copy("Vectors")], swiftSettings: common),
         .testTarget(
-            name: "BTCallAPITests", dependencies: ["BTCallAPI", "BluetoothTypes", "DBus", "Talk", "TestSupport"],
+            name: "BTCallAPITests", dependencies: ["BTCallAPI", "BluetoothTypes", "DBus", "TalkWords", "TestSupport"],
             path: "Tests/Client/BTCallAPITests",
             swiftSettings: common),
         .testTarget(
@@ -524,7 +530,7 @@ let package = Package(
             name: "ConfigurationTests",
             dependencies: [
                 "AudioDSP", "BTCallAPI", "BluetoothTypes", "BoardInput", "Configuration", "ControlLoop", "HandsFree",
-                "Routing", "Talk", "TestSupport", logging,
+                "Routing", "Talk", "TalkWords", "TestSupport", logging,
             ], path: "Tests/Daemon/ConfigurationTests", swiftSettings: common),
         .testTarget(
             name: "DiagnosticsTests",
@@ -570,6 +576,7 @@ let package = Package(
                 "ALSA", "AudioDSP", "AudioEngine", "BTCallDaemon", "BTCallSimulator", "BTCallBench", "BTCall",
                 "BTCallAPI", "BaresipControl", "BlueZ", "BluetoothSockets",
                 "BluetoothTypes", "BoardInput", "ControlLoop", "DBus", "HandsFree", "JSONText", "Routing", "Talk",
+                "TalkWords",
                 "Telephony",
                 "TestSupport", "BTCallTrials", "CBTCall", "CallExchange", "IntercomExample", "btcall-baresip",
                 "btcall-web", logging,
@@ -581,7 +588,8 @@ let package = Package(
             name: "BTCallWebTests",
             dependencies: [
                 "BTCall", "BTCallAPI", "BluetoothTypes", "CommandTestSupport", "ControlLoop", "Cryptography", "DBus",
-                "JSONText", "ProgramSettings", "TestSupport", "WebTokens", "btcall-web", logging, nio("NIOHTTP1"),
+                "JSONText", "ProgramSettings", "TalkWords", "TestSupport", "WebTokens", "btcall-web", logging,
+                nio("NIOHTTP1"),
             ], path: "Tests/Programs/BTCallWebTests", swiftSettings: common),
         .executableTarget(
             name: "TapClient", dependencies: ["BTCall"], path: "Tests/Programs/BTCallVideoTests/TapClient",
@@ -594,7 +602,8 @@ let package = Package(
                 "VideoPlan", "btcall-video", logging,
             ], path: "Tests/Programs/BTCallVideoTests", exclude: ["TapClient"], swiftSettings: common),
         .testTarget(
-            name: "BTCallBenchTests", dependencies: ["AudioDSP", "BTCallBench", "BTCallSimulator", "CallExchange"],
+            name: "BTCallBenchTests",
+            dependencies: ["AudioDSP", "BTCallBench", "BTCallSimulator", "BTCallTrials", "CallExchange"],
             path: "Tests/Programs/BTCallBenchTests", swiftSettings: common),
         // The daemon as a program sees it, and programs as a person sees them.
         .target(
@@ -609,14 +618,14 @@ let package = Package(
                 "BTCallCommand", "BTCall", "BTCallAPI", "BTCallDaemon", "BTCallJSON", "BTCallLab", "BTCallSimulator",
                 "BluetoothSockets", "BluetoothTypes", "Cameras", "CallExchange", "CommandKit", "CommandTestSupport",
                 "Configuration", "ControlLoop", "Cryptography", "DBus", "FrameRings", "JSONText", "Routing", "Spelling",
-                "Talk",
+                "TalkWords",
                 "TestSupport", "VideoCapture", "WebTokens", "btcall-video", argumentParser, logging,
             ], path: "Tests/Programs/BTCallCommandTests", swiftSettings: common),
         .testTarget(
             name: "BTCallLabTests",
             dependencies: [
-                "AudioDSP", "BTCallLab", "BTCall", "BTCallAPI", "BTCallBench", "CallExchange", "CommandKit",
-                "CommandTestSupport", "ControlLoop", "TestSupport", argumentParser,
+                "AudioDSP", "BTCallLab", "BTCall", "BTCallAPI", "BTCallBench", "BTCallTrials", "CallExchange",
+                "CommandKit", "CommandTestSupport", "ControlLoop", "TestSupport", argumentParser,
             ], path: "Tests/Programs/BTCallLabTests", swiftSettings: common),
         .testTarget(
             name: "RepositoryTests",
@@ -628,12 +637,16 @@ let package = Package(
     ]
 )
 
-// The library under the thread sanitizer, in scripts/test: that suite alone is built, not all tests a second time.
+// The library under the thread sanitizer, in scripts/test: that suite alone is built, not all tests a second time, and without
+// the programs that only other suites of the daemon start. One of them brings swift-nio, which was half of that build.
 if Context.environment["BTCALL_STRESS_TESTS"] != nil {
     package.targets.removeAll { $0.type == .test && $0.name != "BTCallDaemonTests" }
-    package.targets.first { $0.name == "BTCallDaemonTests" }?.sources = [
-        "DaemonTests.swift", "LibraryStressTests.swift", "Support",
-    ]
+    let stress = package.targets.first { $0.name == "BTCallDaemonTests" }
+    stress?.sources = ["DaemonTests.swift", "LibraryStressTests.swift", "Support"]
+    stress?.dependencies.removeAll {
+        guard case .byNameItem(let name, _) = $0 else { return false }
+        return ["IntercomExample", "btcall-baresip", "btcall-web"].contains(name)
+    }
 }
 
 // In scripts/cross: the named test targets alone are built.

@@ -7,6 +7,8 @@
 
 #define CALLS "org.btcall", "/org/btcall/calls", "org.btcall.Calls1"
 
+static const char *call;
+
 static int perform(sd_bus_message *request, void *loop, sd_bus_error *error) {
     printf("asked: %s\n", strcmp(sd_bus_message_get_member(request), "PerformEnd") ? "answer" : "end");
     return sd_bus_reply_method_return(request, "");
@@ -23,6 +25,7 @@ static int audio(sd_bus_message *request, void *loop, sd_bus_error *error) {
 }
 static int changed(sd_bus_message *signal, void *loop, sd_bus_error *error) {
     const char *state = "";
+    if (!call || strcmp(sd_bus_message_get_path(signal), call)) return 0;  // of another application
     sd_bus_message_read(signal, "s", &state);
     printf("state: %s\n", state);
     return strcmp(state, "ended") ? 0 : sd_event_exit(loop, 0);
@@ -32,7 +35,7 @@ static const sd_bus_vtable phone[] = { SD_BUS_VTABLE_START(SD_BUS_VTABLE_UNPRIVI
     SD_BUS_METHOD("AudioReady", "oha{sv}", "", audio, 0), SD_BUS_VTABLE_END };
 
 int main(int count, char **words) {
-    sd_bus *bus; sd_event *loop; sd_bus_error error = SD_BUS_ERROR_NULL; sd_bus_message *reply; const char *call;
+    sd_bus *bus; sd_event *loop; sd_bus_error error = SD_BUS_ERROR_NULL; sd_bus_message *reply;
     setlinebuf(stdout);
     if (count == 2 && sd_bus_open_system(&bus) >= 0 && sd_event_default(&loop) >= 0 && sd_bus_attach_event(bus, loop, 0) >= 0
         && sd_bus_add_object_vtable(bus, NULL, "/phone", "org.btcall.CallProvider1", phone, loop) >= 0

@@ -30,16 +30,18 @@ def exchange(descriptor, condition, line):  # one block back for each block of 1
     return bool(block) and line.send(block) > 0
 
 
-def changed(state, reason):
-    print("state:", state, flush=True)
-    if state == "ended":
-        loop.quit()
+def changed(state, reason, path):
+    if path == call:
+        print("state:", state, flush=True)
+        if state == "ended":
+            loop.quit()
 
 
 bus, loop = dbus.SystemBus(mainloop=DBusGMainLoop()), GLib.MainLoop()
 phone = Phone(bus, "/phone")
 calls = dbus.Interface(bus.get_object("org.btcall", "/org/btcall/calls"), "org.btcall.Calls1")
 calls.RegisterProvider("/phone", {"name": "answer.py"}, signature="oa{sv}")
-bus.add_signal_receiver(changed, "StateChanged", "org.btcall.Call1")
-print("ringing:", calls.ReportIncoming("/phone", sys.argv[1], {}, signature="osa{sv}"), flush=True)
+bus.add_signal_receiver(changed, "StateChanged", "org.btcall.Call1", path_keyword="path")
+call = calls.ReportIncoming("/phone", sys.argv[1], {}, signature="osa{sv}")
+print("ringing:", call, flush=True)
 loop.run()

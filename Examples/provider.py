@@ -94,10 +94,10 @@ async def main(number):
     where = {"system": {"bus_type": BusType.SYSTEM}, "session": {"bus_type": BusType.SESSION}}
     bus = await MessageBus(negotiate_unix_fd=True, **where.get(address, {"bus_address": address})).connect()
     bus.export(PATH, Provider())
-    ended = asyncio.Event()
+    ended, call = asyncio.Event(), []
 
     def signal(message):
-        if message.message_type == MessageType.SIGNAL and message.member == "StateChanged":
+        if message.message_type == MessageType.SIGNAL and message.member == "StateChanged" and message.path in call:
             say(f"state: {message.body[0]}")
             if message.body[0] == "ended":
                 ended.set()
@@ -111,7 +111,7 @@ async def main(number):
 
     options = {"name": Variant("s", "python"), "capabilities": Variant("as", ["hold", "dtmf"])}
     await calls("RegisterProvider", "oa{sv}", PATH, options)
-    call = await calls("ReportIncoming", "osa{sv}", PATH, number, {"name": Variant("s", "Example")})
+    call += await calls("ReportIncoming", "osa{sv}", PATH, number, {"name": Variant("s", "Example")})
     say(f"ringing: {call[0]}")
     await ended.wait()
     bus.disconnect()

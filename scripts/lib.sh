@@ -52,6 +52,24 @@ build_release() {
 
 # The folder of the Swift toolchain: …/usr.
 swift_toolchain() { readlink -f "$(dirname "$(readlink -f "$(command -v swift)")")/.."; }
+# What it needs in a root directory, besides the packages for building.
+toolchain_needs="ca-certificates libcurl4 libxml2 libedit2 libsqlite3-0 libncurses6"
+# hand_on_sources HOME: git's rewritten addresses, SwiftPM's mirrors, for a home directory elsewhere. Prints the local directories
+# that they name.
+hand_on_sources() {
+	local key value
+	mkdir -p "$1/.swiftpm/configuration"
+	rm -f "$1/.gitconfig" "$1/.swiftpm/configuration/mirrors.json"
+	git config --get-regexp '^(url\..*\.insteadof|http\..*proxy)$' 2>/dev/null | while read -r key value; do
+		git config --file "$1/.gitconfig" --add "$key" "$value"
+	done
+	git config --file "$1/.gitconfig" --add safe.directory '*'
+	[ ! -e ~/.swiftpm/configuration/mirrors.json ] || cp ~/.swiftpm/configuration/mirrors.json "$1/.swiftpm/configuration"
+	{
+		git config --get-regexp '^url\..*\.insteadof$' 2>/dev/null | sed -nE 's|^url\.(file://)?(/.*)\.insteadof .*|\2|p'
+		cat ~/.swiftpm/configuration/mirrors.json "$root/.swiftpm/configuration/mirrors.json" 2>/dev/null | grep -oE '"(file://)?/[^"]+"' | sed -E 's|"(file://)?(/.*)"|\2|'
+	} | sort -u
+}
 # mount_root ROOT DIRECTORY...: /dev, /proc and the directories, at their own paths in a root directory of Debian. Only with
 # mounts of one's own (unshare --mount --propagation private), with which they end.
 mount_root() {
@@ -72,6 +90,16 @@ run_in_root() {
 		chroot "$base" /usr/bin/env --chdir="$directory" "$@"
 }
 
+# copy_swift_libraries PROGRAM FROM TO: the libraries in FROM that a program needs, and that these need.
+copy_swift_libraries() {
+	local name
+	for name in $(readelf -d "$1" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p'); do
+		if [ -e "$2/$name" ] && [ ! -e "$3/$name" ]; then
+			cp "$2/$name" "$3/" && copy_swift_libraries "$3/$name" "$2" "$3" || return 1
+		fi
+	done
+}
+
 # Test targets that do not depend on time, and as a filter of `swift test`.
-pure_test_targets="JSONTextTests BluetoothTypesTests TelephonyTests HandsFreeTests RoutingTests HeadsetPolicyTests BaresipControlTests VideoCaptureTests VideoPlanTests RealTimeStorageTests AudioDSPTests"
+pure_test_targets="JSONTextTests BluetoothTypesTests TelephonyTests HandsFreeTests TalkTests RoutingTests HeadsetPolicyTests BaresipControlTests VideoCaptureTests VideoPlanTests WebTokensTests RealTimeStorageTests AudioDSPTests"
 pure_tests="^(${pure_test_targets// /|})\."
