@@ -1,4 +1,5 @@
 import BTCallAPI
+import BluetoothTypes
 import ControlLoop
 import DBus
 import Glibc
@@ -60,8 +61,14 @@ final class AppAudioStreams {
 private final class AppAudioStream {
     /// Times that btcalld may close a new socket before it accepts a byte.
     private static let mostRefusals = 2
+    /// How long a restart of btcalld may take.
+    private static let restartLimit = Duration.seconds(10)
+    /// Between two requests for a new socket while btcalld restarts.
+    private static let restartPause = Duration.milliseconds(100)
 
     private var descriptor: Int32 = -1
+    /// There was a socket: while btcalld is away, it restarts.
+    private var wasOpen = false
     private var isEnded = false
     /// A block is being written; the next ones wait in order.
     private var isBusy = false
@@ -92,7 +99,7 @@ private final class AppAudioStream {
                     throw BridgeError(.failed, "btcalld closes the audio as soon as it is open: its log says why")
                 }
                 refusals += 1
-                descriptor = try await open()
+                try await reopen(with: open)
                 if isEnded { return close() }
             }
             let count = bytes.withUnsafeBytes {
@@ -111,6 +118,23 @@ private final class AppAudioStream {
                 close()
                 sent -= sent % frameBytes
             }
+        }
+    }
+
+    /// Opens the socket. A btcalld that restarts is waited for.
+    private func reopen(with open: @ControlPlane () async throws(BridgeError) -> Int32) async throws(BridgeError) {
+        let end = ControlLoop.now.advanced(by: Self.restartLimit)
+        while true {
+            do throws(BridgeError) {
+                descriptor = try await open()
+                wasOpen = true
+                return
+            } catch {
+                guard wasOpen, error.isDaemonAway, ControlLoop.now < end else { throw error }
+            }
+            await ControlLoop.shared.sleep(for: Self.restartPause)
+            guard !isEnded else { return }
+            guard !Task.isCancelled else { throw BridgeError(.cancelled, "cancelled") }
         }
     }
 

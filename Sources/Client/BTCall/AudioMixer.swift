@@ -66,7 +66,8 @@ public struct AudioMixer: Sendable {
     /// Sends one block to the far end of all active calls, mixed with the microphone.
     ///
     /// Returns when btcalld has room for more, so that a loop runs at the pace of the call, 40 to 130 ms ahead. It waits
-    /// while there is no active call, and continues after a restart of btcalld. Blocks of several tasks follow each other.
+    /// while there is no active call, and continues after a restart of btcalld, which may take 10 s. Blocks of several
+    /// tasks follow each other.
     ///
     /// - Parameter replacingMicrophone: the far end does not hear the microphone until a block with false, ``stop()``, or the
     ///   end of this program. `BridgeAudio.isMicrophoneInUse()` stays true.

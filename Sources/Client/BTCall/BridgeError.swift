@@ -127,6 +127,9 @@ extension BridgeError {
         return "btcalld is not running on \(bus.phrase): start it with `\(remedy)`"
     }
 
+    /// btcalld is not there, or went before it answered.
+    var isDaemonAway: Bool { code == .notRunning || name == BusError.Name.noReply }
+
     /// Nobody owns the name, and the bus could not start the service.
     static func isAbsence(_ error: BusError) -> Bool {
         error.hasName(BusError.Name.serviceUnknown) || error.hasName(BusError.Name.nameHasNoOwner)
