@@ -11,7 +11,7 @@ extension AudioEngine {
     ///   - speakerGain: linear, 0 is silence.
     ///   - microphoneGain: linear, 0 is silence.
     ///   - isAlone: never routed; plays what `addPlayback` gives it from now on.
-    ///   - speaksAtOnce: a link whose first 200 ms are not lost, however late it is routed: far ends hear it later by that.
+    ///   - speaksAtOnce: a link whose first 300 ms are not lost, however late it is routed: far ends hear it later by that.
     package func addTerminal(
         _ id: UInt32, _ kind: TerminalKind, speakerGain: Float = 1, microphoneGain: Float = 1, isAlone: Bool = false,
         speaksAtOnce: Bool = false

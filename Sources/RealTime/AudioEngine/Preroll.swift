@@ -5,8 +5,8 @@ import AudioDSP
 /// The far end hears such a link later by the time that passed until it was routed and a talk gate opened, and the rest of
 /// its audio after the link has closed.
 struct Preroll: ~Copyable {
-    /// Maximum delay.
-    static var milliseconds: Int { @_noLocks get { 200 } }
+    /// Maximum delay: a controller that is slow to open a link takes more than 200 ms.
+    static var milliseconds: Int { @_noLocks get { 300 } }
 
     private let ring: SampleRing
     private var limit: Int

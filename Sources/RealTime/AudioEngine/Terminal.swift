@@ -96,11 +96,13 @@ struct Terminal: ~Copyable {
         self.speaksAtOnce = speaksAtOnce
         state = isLink ? .running : .idle
         self.bus = bus
-        // As a clock half a second at its own rate; at a higher rate of the bus, for the time of a fade or a word, a quarter.
+        // As a clock half a second at its own rate; at a higher rate of the bus, for the time of a fade, a quarter, or all of
+        // the beginning of a word.
         let own = bus.rate(bus.index(for: max(captureRate, playbackRate)))
-        capture = SampleRing(capacity: max(own / 2, bus.highest / 4))
+        let word = bus.highest * (Preroll.milliseconds + 20) / 1000
+        capture = SampleRing(capacity: max(own / 2, speaksAtOnce ? word : bus.highest / 4))
         // The last of it; all of it if it is the beginning of a word.
-        coming = SampleRing(capacity: bus.count < 2 ? 1 : speaksAtOnce ? bus.highest / 4 : bus.highest / 10)
+        coming = SampleRing(capacity: bus.count < 2 ? 1 : speaksAtOnce ? word : bus.highest / 10)
         playback = SampleRing(capacity: playbackRate / 2)
         // A link's queue is a tick and a packet. A path's queue is in its card; this one holds what the card does not
         // accept.
