@@ -64,6 +64,8 @@ struct CallPort: ~Copyable {
     /// When the latest timed answer arrived, and how many arrived with it.
     private var newestAt: Int64 = 0
     private var newestBlocks = 0
+    /// The provider was waited for in vain, and has not answered since.
+    private var hasMissedWait = false
     /// Length of the queue, if it adapts to the provider.
     private var queue: ApplicationQueue
     private var isAdaptive = false
@@ -264,6 +266,7 @@ struct CallPort: ~Copyable {
             return -1 &+ bytes
         }
         countMessage(now: now)
+        hasMissedWait = false
         if bytes != blockBytes {
             counters.pointee.blocksBad.add(1)
             return 1
@@ -305,10 +308,16 @@ struct CallPort: ~Copyable {
         counters.pointee.blocksQueued.set(downlink.available / blockFrames)
     }
 
-    /// Whether the next `takeBlock` would have to produce noise.
+    /// Whether the next `takeBlock` would have to produce noise, and the provider may still answer in time.
     @_noLocks
-    func isEmpty() -> Bool {
-        isClocked && downlink.available < blockFrames
+    func isAwaited() -> Bool {
+        !hasMissedWait && isClocked && downlink.available < blockFrames
+    }
+
+    /// The clock has waited as long as it may: a provider that was awaited is not waited for again until it has answered.
+    @_noLocks
+    mutating func endWait() {
+        if isAwaited() { hasMissedWait = true }
     }
 
     /// Takes the oldest block, as `frames` of the bus; false if the queue is empty, which counts as missing unless the

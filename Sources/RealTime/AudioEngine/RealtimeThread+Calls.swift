@@ -97,7 +97,6 @@ extension RealtimeThread {
                 close(call, code: Int32(truncatingIfNeeded: -1 - result))
                 return
             }
-            isHoldSpent = false
             if result == 2 { clockStarted(call) }
             call.pointee.enforceLimit(blocks: waitingLimit(of: call), isRouted: master != nil || isManual, now: now)
         }
@@ -124,7 +123,7 @@ extension RealtimeThread {
                 holdEnd = now &+ longestHold(terminal)
             }
             if now < holdEnd { return true }
-            isHoldSpent = true
+            for call in calls.all { call.pointee.endWait() }
         }
         if heldSince != 0 {
             hasWaited = true
@@ -139,7 +138,7 @@ extension RealtimeThread {
     /// Whether a block that `terminal` takes now has to wait for a provider.
     @_noLocks
     func lacksAnswers(_ terminal: TerminalPointer) -> Bool {
-        same(terminal, master) && !isHoldSpent && hasEmptyCall()
+        same(terminal, master) && calls.all.contains { $0.pointee.isAwaited() }
     }
 
     /// Maximum time to wait for the providers whose queues are empty. A sound card plays its own queue meanwhile; a headset
@@ -148,7 +147,7 @@ extension RealtimeThread {
     private func longestHold(_ terminal: TerminalPointer) -> Int64 {
         if terminal.pointee.link == nil { return Self.holdLimit }
         var longest: Int64 = 0
-        for call in calls.all where call.pointee.isEmpty() {
+        for call in calls.all where call.pointee.isAwaited() {
             longest = max64(longest, call.pointee.answerWait(most: Self.holdLimit, now: now))
         }
         return longest
@@ -169,11 +168,6 @@ extension RealtimeThread {
     @_noLocks
     func isWaitingForProviders(_ terminal: TerminalPointer) -> Bool {
         heldSince != 0 && same(terminal, master)
-    }
-
-    @_noLocks
-    private func hasEmptyCall() -> Bool {
-        calls.all.contains { $0.pointee.isEmpty() }
     }
 
     /// Runs the ticks for which the clock has captured enough.

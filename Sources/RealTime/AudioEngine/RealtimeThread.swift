@@ -137,8 +137,6 @@ struct RealtimeThread: ~Copyable {
     /// Before the next tick the clock has looked whether it has to wait for providers, and has waited.
     var couldWait = false
     var hasWaited = false
-    /// The wait for providers has ended without an answer.
-    var isHoldSpent = false
     var missedDeadlines = 0
     var missedReport: Int64 = 0
     var lostEvents = 0

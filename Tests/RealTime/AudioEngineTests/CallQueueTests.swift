@@ -72,6 +72,18 @@ struct CallQueueTests {
         #expect(bench.longestGap <= 12)
     }
 
+    @Test func `an application that has fallen silent is waited for once, also while another one answers`() {
+        let bench = QueueBench(queue: 3, delay: { _ in 1 }, level: Self.stairs(quiet: []))
+        bench.connectHeadset()
+        bench.run(milliseconds: 100)
+        bench.startCall()
+        bench.run(milliseconds: 1_000)
+        let before = bench.latePackets
+        bench.startSilentCall()
+        bench.run(milliseconds: 2_000)
+        #expect(bench.latePackets - before <= 1)
+    }
+
     @Test(arguments: [32_000, 48_000])
     func `at a higher rate of the bus the wave goes on as long in place of a late block`(rate: Int) throws {
         let bench = QueueBench(

@@ -24,6 +24,9 @@ final class QueueBench {
     private let headset: Int32
     private let port: CallPointer
     private let application: Int32
+    /// A second application, which has one answer only.
+    private let silentPort: CallPointer
+    private let silentApplication: Int32
     private var time: Int64 = 1_000_000_000
     private var hasHeadset = false
 
@@ -74,25 +77,31 @@ final class QueueBench {
             to: Terminal(
                 id: 1, .link(linkPort), captureRate: rate, playbackRate: rate, bus: configuration.bus, speakerGain: 1,
                 microphoneGain: 1, counters: terminalCounters))
-        let call = packetSocketPair()
-        application = call.theirs
-        let callCounters = UnsafeMutablePointer<CallCounters>.allocate(capacity: 1)
-        callCounters.initialize(to: CallCounters())
-        port = .allocate(capacity: 1)
+        (port, application) = Self.makeCall(7, rate: rate, bus: configuration.bus)
+        (silentPort, silentApplication) = Self.makeCall(8, rate: rate, bus: configuration.bus)
+        thread.state.pointee.lastTick = time
+    }
+
+    private static func makeCall(_ id: UInt32, rate: Int, bus: BusRates) -> (port: CallPointer, application: Int32) {
+        let ends = packetSocketPair()
+        let counters = UnsafeMutablePointer<CallCounters>.allocate(capacity: 1)
+        counters.initialize(to: CallCounters())
+        let port = CallPointer.allocate(capacity: 1)
         port.initialize(
             to: CallPort(
-                id: 7, descriptor: call.ours, rate: rate, layout: SampleLayout(), bus: configuration.bus,
-                counters: callCounters))
-        thread.state.pointee.lastTick = time
+                id: id, descriptor: ends.ours, rate: rate, layout: SampleLayout(), bus: bus, counters: counters))
+        return (port, ends.theirs)
     }
 
     deinit {
         thread.end()
         close(headset)
-        close(application)
-        close(port.pointee.descriptor)
-        port.pointee.counters.deinitialize(count: 1).deallocate()
-        port.deinitialize(count: 1).deallocate()
+        for (port, application) in [(port, application), (silentPort, silentApplication)] {
+            close(application)
+            close(port.pointee.descriptor)
+            port.pointee.counters.deinitialize(count: 1).deallocate()
+            port.deinitialize(count: 1).deallocate()
+        }
         if let link = terminal.pointee.link {
             close(link.pointee.descriptor)
             link.deinitialize(count: 1).deallocate()
@@ -112,6 +121,13 @@ final class QueueBench {
     var isAhead: Bool { thread.state.pointee.isAhead }
 
     func startCall() { send(.attachCall(port, isActive: true)) }
+
+    /// A second call, whose application falls silent after its first answer.
+    func startSilentCall() {
+        send(.attachCall(silentPort, isActive: true))
+        let block = [Int16](repeating: 0, count: blockFrames)
+        _ = Foundation.send(silentApplication, block, 2 * block.count, Int32(MSG_NOSIGNAL))
+    }
 
     func connectHeadset() {
         hasHeadset = true
@@ -224,6 +240,9 @@ final class QueueBench {
         return Double(packetTimes[place / packetFrames] - due[number]) / 1e6
             + Double(place % packetFrames) / Double(millisecondFrames)
     }
+
+    /// Packets to the headset that did not leave at once when it had sent one.
+    var latePackets: Int { packetTimes.count { $0 % packetNanoseconds != 0 } }
 
     /// Longest time between two packets at the headset, in milliseconds.
     var longestGap: Int64 {
