@@ -127,7 +127,7 @@ extension BridgeError {
         return "btcalld is not running on \(bus.phrase): start it with `\(remedy)`"
     }
 
-    /// btcalld is not there, or went before it answered.
+    /// btcalld does not run, or ended before it answered.
     var isDaemonAway: Bool { code == .notRunning || name == BusError.Name.noReply }
 
     /// Nobody owns the name, and the bus could not start the service.
