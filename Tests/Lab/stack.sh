@@ -4,6 +4,7 @@
 #   S              its directory: kernel (vmlinux, k), initrd.gz, and unless it is the host's own, root, downloads
 #   guest_root     its root directory as the guest mounts it: empty for the host's
 #   guest_bin      directory of the guest's own programs
+#   processors     of the guest: two of another architecture, whose emulation is four times as slow, and no guest beside it
 # and LAB_STACK, which names it to scripts.
 L=${LAB_DIR:-/var/tmp/btcall-lab}
 choose_stack() {
@@ -13,8 +14,8 @@ choose_stack() {
 	[ -n "$row" ] || { echo "lab: no stack '$1': $(sed -n 's/^\([^#\t]*\)\t.*/\1/p' "$here/stacks.tsv" | paste -sd ' ')" >&2; exit 2; }
 	IFS=$'\t' read -r _ architecture suite programs hci _ <<<"$row"
 	if [ "$suite" = - ]; then S=$L guest_root=; else S=$L/$stack guest_root=$S/root; fi
-	guest_bin=$L/bin
-	[ "$architecture" = "$(dpkg --print-architecture)" ] || guest_bin=$S/bin
+	guest_bin=$L/bin processors=1
+	[ "$architecture" = "$(dpkg --print-architecture)" ] || guest_bin=$S/bin processors=2
 	export LAB_STACK=$stack
 }
 # Directory of the programs that a stack runs: built by Tests/Lab/programs, except on the host's own release.
