@@ -4,7 +4,7 @@
 #   S              its directory: kernel (vmlinux, k), initrd.gz, and unless it is the host's own, root, downloads
 #   guest_root     its root directory as the guest mounts it: empty for the host's
 #   guest_bin      directory of the guest's own programs
-#   processors     of the guest: two of another architecture, whose emulation is four times as slow, and no guest beside it
+#   processors     of the guest: two of another architecture, whose emulation is less than half as fast, and no guest beside it
 # and LAB_STACK, which names it to scripts.
 L=${LAB_DIR:-/var/tmp/btcall-lab}
 choose_stack() {
