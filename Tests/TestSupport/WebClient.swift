@@ -191,8 +191,12 @@ package final class WebClient {
         var frame: [UInt8] = [(isLast ? 0x80 : 0) | opcode]
         switch payload.count {
         case ..<126: frame.append(0x80 | UInt8(payload.count))
-        case ..<65536: frame += [0x80 | 126, UInt8(payload.count >> 8), UInt8(payload.count & 255)]
-        default: frame += [0x80 | 127] + (0..<8).map { UInt8(truncatingIfNeeded: payload.count >> (8 * (7 - $0))) }
+        case ..<65536:
+            frame.append(0x80 | 126)
+            withUnsafeBytes(of: UInt16(payload.count).bigEndian) { frame.append(contentsOf: $0) }
+        default:
+            frame.append(0x80 | 127)
+            withUnsafeBytes(of: UInt64(payload.count).bigEndian) { frame.append(contentsOf: $0) }
         }
         let mask: [UInt8] = [1, 2, 3, 4]
         frame += mask
