@@ -162,7 +162,8 @@ import Testing
         kind: VoiceProcessingKind, rate: Int
     ) throws {
         let far = Self.far(rate, seconds: 6)
-        let near = zip(Self.near(rate, seconds: 6), Self.silence(rate / 20) + far).map { $0 / 2 + $1 / 3 }
+        let echo: [Int16] = Self.silence(rate / 20) + far
+        let near: [Int16] = zip(Self.near(rate, seconds: 6), echo).map { near, echo in near / 2 + echo / 3 }
         var wet = try VoiceProcessor(kind, rate: rate)
         var dry = try VoiceProcessor(kind, rate: rate)
         var switched = try VoiceProcessor(kind, rate: rate)

@@ -6,16 +6,6 @@ import Testing
 
 @testable import AudioEngine
 
-/// 1, 2, … 16000, 1, …: each sample gives its position.
-private let counter: @Sendable (Int) -> Int16 = { Int16($0 % 16_000 + 1) }
-
-/// Places where the count does not go on.
-private func interruptions(_ samples: some Sequence<Int16>) -> [String] {
-    zip(samples, samples.dropFirst()).compactMap { before, after in
-        after == before + 1 || before == 16_000 && after == 1 ? nil : "\(before) → \(after)"
-    }
-}
-
 /// A CVSD headset that counts, and a call at 8 kHz that counts.
 private final class CopyingBench {
     let bench: EngineBench

@@ -101,7 +101,7 @@ struct StreamPassTests {
         mixed.free(silence)
     }
 
-    @Test(arguments: [0, 100, UInt64(Int64.max), .max, .max - 1_000])
+    @Test(arguments: [0, 100, UInt64(Int64.max), .max, .max - 1_000] as [UInt64])
     func `a ring with nonsense is not read beyond its end, however late the thread is`(application: UInt64) throws {
         // The smallest buffer.
         let box = try TurnBench(periodFrames: 480, bufferFrames: 960, sound: Self.noise)
