@@ -15,11 +15,14 @@ struct Preroll: ~Copyable {
     /// The link whose audio it delays, or delayed; nil: it is empty and not in use.
     private var link: UInt32?
 
+    /// Frames that hold the maximum delay, and two blocks more, at any rate of the bus.
+    static func capacity(_ bus: BusRates) -> Int { bus.highest * (milliseconds + 20) / 1000 }
+
     /// Begins at the lowest rate of the bus.
     init(bus: BusRates) {
         limit = bus.lowest * Self.milliseconds / 1000
         block = bus.lowest / 100
-        ring = SampleRing(capacity: bus.highest * (Self.milliseconds + 20) / 1000)
+        ring = SampleRing(capacity: Self.capacity(bus))
     }
 
     /// Frames of captured audio that a link keeps until it is routed.

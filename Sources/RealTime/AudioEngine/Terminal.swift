@@ -99,7 +99,7 @@ struct Terminal: ~Copyable {
         // As a clock half a second at its own rate; at a higher rate of the bus, for the time of a fade, a quarter, or all of
         // the beginning of a word.
         let own = bus.rate(bus.index(for: max(captureRate, playbackRate)))
-        let word = bus.highest * (Preroll.milliseconds + 20) / 1000
+        let word = Preroll.capacity(bus)
         capture = SampleRing(capacity: max(own / 2, speaksAtOnce ? word : bus.highest / 4))
         // The last of it; all of it if it is the beginning of a word.
         coming = SampleRing(capacity: bus.count < 2 ? 1 : speaksAtOnce ? word : bus.highest / 10)
