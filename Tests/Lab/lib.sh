@@ -58,9 +58,9 @@ measure_machine() { local i; for i in 1 2 3; do lab-speed >> "$SHARE/speed.log";
 # move a call.
 measure_patience() {
 	local slow
-	slow=$(awk -v work="$LAB_WORK_MS" '{ sum += $1 } END { slow = NR ? sum / NR / work : 1; printf "%.2f", slow > 1 ? slow : 1 }' "$SHARE/speed.log")
+	slow=$(awk -v work="$LAB_WORK_MS" '{ sum += $1 } END { slow = NR ? sum / NR / work : 1; printf "%.2f", (slow > 1 ? slow : 1) }' "$SHARE/speed.log")
 	patience=$(awk -v most="$LAB_PATIENCE" -v slow="$slow" 'BEGIN { printf "%.0f", 100 * most * slow }')   # percent
-	SILENT_LIMIT_MS=$(awk -v limit="$SILENT_LIMIT_MS" -v slow="$slow" 'BEGIN { printf "%.0f", slow > 1.4 ? limit * slow : limit }')
+	SILENT_LIMIT_MS=$(awk -v limit="$SILENT_LIMIT_MS" -v slow="$slow" 'BEGIN { printf "%.0f", (slow > 1.4 ? limit * slow : limit) }')
 	hs lab patience "$patience" >/dev/null
 }
 finish() { finished=1; measure_machine; echo "1..$checks"; [ "$failures" = 0 ] && [ "$checks" -gt 0 ]; exit; }
