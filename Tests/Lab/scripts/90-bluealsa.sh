@@ -60,8 +60,12 @@ for limit in a2dp:mono a2dp:low 1.8:44100; do
 	answer=$(hs h1 connect-a2dp)
 	note "$limit: $answer"
 	check_json "$limit: the headset connects A2DP on its own" "$answer" '.configuration != null or .already'
-	hears_what_it_can $limit "plug:'$PCM'"
+	case $limit in mono) rate=48000 channels=1;; 44100) rate=44100 channels=2;; *) rate=48000 channels=2;; esac
+	# Without rate and channels bluez-alsa 4.3 asks the headset for those of the file.
+	echo "pcm.limited { type plug; slave { pcm \"$PCM\"; rate $rate; channels $channels } }" > /etc/asound.conf
+	hears_what_it_can $limit limited
 done
+rm /etc/asound.conf
 hs h1 power off
 hs h1 a2dp-capabilities default
 hs h1 profile 1.8
