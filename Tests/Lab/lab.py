@@ -108,7 +108,10 @@ class Lab:
                 else:
                     raise ValueError("lab|unit|" + "|".join(self.headsets))
                 reply = "OK " + json.dumps(result, default=str)
-            except Exception as e:
+            # Bumble cancels what waits for a connection when that ends: an answer like any other, unless we are to end ourselves.
+            except (Exception, asyncio.CancelledError) as e:
+                if asyncio.current_task().cancelling():
+                    raise
                 reply = "ERR " + (str(e) or repr(e)).replace("\n", " ")
                 say("control:", line.decode(errors="replace").strip(), "->", reply)
             writer.write((reply + "\n").encode())
