@@ -7,12 +7,13 @@ H1=00:1B:DC:08:00:11 H2=00:1B:DC:08:00:12
 ROOT=$(readlink -f "$LAB/../..")
 BTCALL_BIN=$(readlink -f "${BTCALL_BIN:-$ROOT/.build/release}")
 BTCALL_DEBUG_BIN=$(readlink -f "${BTCALL_DEBUG_BIN:-$ROOT/.build/debug}")
-SILENT_LIMIT_MS=160                                     # of lab_config: a dead headset's call is heard elsewhere 20 ms later; see measure_patience
+SILENT_LIMIT_MS=160                                     # of lab_config: a dead headset's call is heard elsewhere 20 ms later
 BTCALLD_BIN=$BTCALL_BIN                                 # directory of the daemon for start_btcalld
 WORK=/run/lab/work                                     # recordings grow here, in memory: $SHARE is slow
 mkdir -p "$WORK"
 : "${LAB_PATIENCE:=3}"
-LAB_WORK_MS=95                                          # duration of lab-speed where waits and limits were written: also in analyse.py
+LAB_WORK_MS=95 LAB_SLOW=1.4                             # duration of lab-speed where waits and limits were written, and how many times that
+                                                        # is too slow for limits: also in analyse.py
 checks=0 failures=0 finished=
 
 # gojq starts eight times as fast as jq here.
@@ -53,14 +54,14 @@ power_cut() { # SECONDS
 }
 [ -f "$SHARE/disk/checks" ] && read -r checks failures < "$SHARE/disk/checks"
 measure_machine() { local i; for i in 1 2 3; do lab-speed >> "$SHARE/speed.log"; sleep 0.1; done; }    # analyse machine
-# A guest slower than the machine for which waits were written waits proportionally longer. One that is too slow to judge limits
-# (SLOW of analyse.py) also stands still for longer: there a headset is silent later, so that the pause of a healthy one does not
+# A guest slower than the machine for which waits were written waits proportionally longer. One that is too slow for limits
+# also stands still for longer: there a headset is silent later, so that the pause of a healthy one does not
 # move a call.
 measure_patience() {
-	local slow
-	slow=$(awk -v work="$LAB_WORK_MS" '{ sum += $1 } END { slow = NR ? sum / NR / work : 1; printf "%.2f", (slow > 1 ? slow : 1) }' "$SHARE/speed.log")
-	patience=$(awk -v most="$LAB_PATIENCE" -v slow="$slow" 'BEGIN { printf "%.0f", 100 * most * slow }')   # percent
-	SILENT_LIMIT_MS=$(awk -v limit="$SILENT_LIMIT_MS" -v slow="$slow" 'BEGIN { printf "%.0f", (slow > 1.4 ? limit * slow : limit) }')
+	# The first in percent.
+	read -r patience SILENT_LIMIT_MS <<<"$(awk -v most="$LAB_PATIENCE" -v work="$LAB_WORK_MS" -v limit="$SILENT_LIMIT_MS" -v much="$LAB_SLOW" '
+		{ sum += $1 } END { slow = NR ? sum / NR / work : 1
+		printf "%.0f %.0f\n", 100 * most * (slow > 1 ? slow : 1), limit * (slow > much ? slow : 1) }' "$SHARE/speed.log")"
 	hs lab patience "$patience" >/dev/null
 }
 finish() { finished=1; measure_machine; echo "1..$checks"; [ "$failures" = 0 ] && [ "$checks" -gt 0 ]; exit; }
