@@ -8,7 +8,7 @@ package import Logging
 /// `org.bluez.Profile1`).
 ///
 /// Registers again whenever bluetoothd or the bus comes back. While another program has the UUID it names the likely
-/// program, and retries when that program leaves and at intervals. Works for any role and UUID.
+/// program, and retries a second after that program leaves and at intervals. Works for any role and UUID.
 @ControlPlane
 package final class ProfileRegistration {
     package enum State: Equatable, Sendable {
@@ -31,6 +31,9 @@ package final class ProfileRegistration {
 
     private static let callTimeout = Duration.seconds(10)
     private static let unregisterTimeout = Duration.seconds(2)
+    /// From a rival's end to our registration. bluetoothd 5.87 crashes at the headset's next connection when it is asked while
+    /// it still takes the rival's profiles away: `ext_confirm` uses the listening socket's freed data.
+    private static let pauseAfterRival = Duration.seconds(1)
 
     package let configuration: Configuration
     package private(set) var state = State.stopped {
@@ -197,13 +200,22 @@ package final class ProfileRegistration {
         if case .alreadyRegistered(let peers) = cause {
             rivals = peers.map { peer in
                 bus.watchName(peer.uniqueName) { [weak self] owner in
-                    if owner == nil { self?.tryAgain(after: attempt) }
+                    if owner == nil { self?.rivalLeft(after: attempt) }
                 }
             }
         }
         phase = .pausing(owner: owner, attempt: attempt, retry: retry, rivals: rivals)
         if state != .refused(refusal) { logger.warning("\(refusal)") }
         state = .refused(refusal)
+    }
+
+    private func rivalLeft(after expected: Int) {
+        guard case .pausing(let owner, let attempt, let retry, let rivals) = phase, attempt == expected else { return }
+        retry.cancel()
+        let soon = ControlLoop.shared.schedule(after: Self.pauseAfterRival) { [weak self] in
+            self?.tryAgain(after: attempt)
+        }
+        phase = .pausing(owner: owner, attempt: attempt, retry: soon, rivals: rivals)
     }
 
     private func tryAgain(after expected: Int) {

@@ -87,12 +87,13 @@ hs h1 mark
 MUSIC=$!
 check "PipeWire plays to the headset" hs h1 wait a2dp 20 start
 check "the headset hears the music" music_of h1 3
+# It opens while the call rings, for the headset's own tone.
+hs h1 mark
 begun=$(lab_time)
 test_call --incoming --number +4912345 --far-end tone:700 --seconds 90
 check "the call rings" wait_until 10 calls_are ringing
-hs h1 mark
-check "answered at the headset" hs h1 answer
 check "audio link opens" hs h1 wait sco 15
+check "answered at the headset" hs h1 answer
 check "route is the headset" wait_route bluetooth:$H1 10
 check "A2DP is suspended" wait_until 15 eval '[ -n "$(event_after h1 "$begun" a2dp)" ]'
 check "the call is heard" speech_of h1 5

@@ -241,7 +241,7 @@ struct ProfileRegistrationTests {
 
     /// BlueALSA writes UUIDs in capitals, and bluetoothd 5.66 then registers both programs.
     @Test(arguments: [ServiceUUID.handsFreeAudioGateway.text, "0000111F-0000-1000-8000-00805F9B34FB"])
-    func `the owner of a known bus name is named, and the profile is registered when it leaves`(
+    func `the owner of a known bus name is named, and the profile is registered a second after it leaves`(
         spelling: String
     ) async throws {
         let fixture = try await BlueZFixture()
@@ -267,8 +267,10 @@ struct ProfileRegistrationTests {
         #expect(text.contains("(\(unique), process \(getpid())"))
         #expect(text.contains("start it with `-p a2dp-source` alone, without `hfp-ag` and `hsp-ag`, or stop it"))
         #expect(fixture.log.all.contains("warning: \(text)"))
+        let left = ContinuousClock.now
         rival.close()
         #expect(try await states.next() == .registered)
+        #expect(left.duration(to: .now) >= .seconds(1))
         #expect(fixture.fake.profiles.map(\.path) == [registration.configuration.path])
     }
 
