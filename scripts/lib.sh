@@ -50,6 +50,10 @@ build_release() {
 	for product in "$@"; do swift build -c release --static-swift-stdlib --product "$product" || return 1; done
 }
 
+# Options of `swift build` for packages that are the same whenever they are built. They have no debug information anyway, but the
+# compiler keeps a checksum of it in the program (.swift_modhash), and it has the times at which headers were compiled.
+same_each_time="-debug-info-format none"
+
 # The folder of the Swift toolchain: …/usr.
 swift_toolchain() { readlink -f "$(dirname "$(readlink -f "$(command -v swift)")")/.."; }
 # What it needs in a root directory, besides the packages for building.
