@@ -50,9 +50,9 @@ build_release() {
 	for product in "$@"; do swift build -c release --static-swift-stdlib --product "$product" || return 1; done
 }
 
-# Options of `swift build` for packages that are the same whenever they are built. They have no debug information anyway, but the
-# compiler keeps a checksum of it in the program (.swift_modhash), and it has the times at which headers were compiled.
-same_each_time="-debug-info-format none"
+# Options of `swift build` for packages that are the same whenever they are built. Without them a program keeps a checksum
+# (.swift_modhash) of debug information, although it is stripped, and that has the times at which headers were compiled.
+same_each_time="-Xswiftc -Xcc -Xswiftc -Xclang -Xswiftc -Xcc -Xswiftc -fno-pch-timestamp"
 
 # The folder of the Swift toolchain: …/usr.
 swift_toolchain() { readlink -f "$(dirname "$(readlink -f "$(command -v swift)")")/.."; }
