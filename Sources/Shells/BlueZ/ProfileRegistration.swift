@@ -193,9 +193,7 @@ package final class ProfileRegistration {
     private func refused(_ cause: Refusal.Cause, attempt expected: Int) {
         guard case .registering(let owner, let attempt) = phase, attempt == expected else { return }
         let refusal = Refusal(configuration: configuration, cause: cause)
-        let retry = ControlLoop.shared.schedule(after: configuration.retryInterval) { [weak self] in
-            self?.tryAgain(after: attempt)
-        }
+        let retry = self.retry(in: configuration.retryInterval, after: attempt)
         var rivals: [Subscription] = []
         if case .alreadyRegistered(let peers) = cause {
             rivals = peers.map { peer in
@@ -212,10 +210,12 @@ package final class ProfileRegistration {
     private func rivalLeft(after expected: Int) {
         guard case .pausing(let owner, let attempt, let retry, let rivals) = phase, attempt == expected else { return }
         retry.cancel()
-        let soon = ControlLoop.shared.schedule(after: Self.pauseAfterRival) { [weak self] in
-            self?.tryAgain(after: attempt)
-        }
+        let soon = self.retry(in: Self.pauseAfterRival, after: attempt)
         phase = .pausing(owner: owner, attempt: attempt, retry: soon, rivals: rivals)
+    }
+
+    private func retry(in pause: Duration, after attempt: Int) -> Timer {
+        ControlLoop.shared.schedule(after: pause) { [weak self] in self?.tryAgain(after: attempt) }
     }
 
     private func tryAgain(after expected: Int) {
@@ -315,9 +315,7 @@ extension ProfileRegistration {
         attempts += 1
         let attempt = attempts
         logger.info("bluetoothd has released \(configuration.name)")
-        let retry = ControlLoop.shared.schedule(after: configuration.retryInterval) { [weak self] in
-            self?.tryAgain(after: attempt)
-        }
+        let retry = self.retry(in: configuration.retryInterval, after: attempt)
         phase = .pausing(owner: owner, attempt: attempt, retry: retry, rivals: [])
         state = .waitingForService
     }
