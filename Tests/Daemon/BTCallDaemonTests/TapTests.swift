@@ -137,7 +137,10 @@ extension DaemonTests {
                     try await eventually("a client is asked again") { requests() == 2 }
                     try await box.bridge.audio.allowRecording(of: call, false)
                     #expect(await second.value?.code == .accessDenied)
-                    #expect(events.all.contains { if case .recordingDenied = $0 { true } else { false } })
+                    // The answer and the event reach different connections, in either order.
+                    try await eventually("it is reported") {
+                        events.all.contains { if case .recordingDenied = $0 { true } else { false } }
+                    }
                     // The application that owns the call allows its own request.
                     let own = Task { @ControlPlane in try await box.bridge.audio.openTap(call: call) }
                     try await eventually("a client is asked once more") { requests() == 3 }
