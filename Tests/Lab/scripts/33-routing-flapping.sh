@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: limit=420 bonds="h1 h2"
+# lab: limit=420 bonds="h1 h2" alone=1
 # Headsets that come and go: out of reach briefly, closing each link at once, switched off and on. Every change of route has
 # its reason, there are few, and the time until the next one doubles.
 . "$LAB/routing.sh"
