@@ -153,6 +153,8 @@ private final class Sleeper {
     nonisolated init() {}
 
     static func sleep(until deadline: Instant, on loop: ControlLoop) async {
+        // A cancelled task that waits in a loop lets others run, and leaves no task behind each time.
+        guard !Task.isCancelled else { return await Task.yield() }
         let sleeper = Sleeper()
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -98,6 +98,17 @@ struct ControlLoopTests {
         #expect(start.duration(to: ControlLoop.now) < .seconds(30))
     }
 
+    @Test func `a cancelled task that sleeps in a loop lets others run`() async {
+        let task = Task { @ControlPlane in
+            var others = 0
+            withUnsafeCurrentTask { $0?.cancel() }
+            Task { @ControlPlane in others += 1 }
+            for _ in 0..<1_000 where others == 0 { await ControlLoop.shared.sleep(for: .zero) }
+            return others
+        }
+        #expect(await task.value == 1)
+    }
+
     @Test func `a task that is cancelled before it sleeps does not sleep`() async {
         let task = Task { @ControlPlane in await loop.sleep(for: .seconds(60)) }
         task.cancel()
