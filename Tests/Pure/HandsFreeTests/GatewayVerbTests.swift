@@ -2,7 +2,8 @@ import ControlLoop
 import Testing
 
 /// `btcall-lab gateway` against its own machine: the same dialogues, over sockets, in real time.
-@Suite(.timeLimit(.minutes(3))) struct GatewayVerbTests {
+/// They take some seconds; to begin and to end, the test waits for a thread of those that compute other tests.
+@Suite(.timeLimit(.minutes(10))) struct GatewayVerbTests {
     /// Number of simultaneous dialogues: they mostly wait, but none may wait for another.
     private static let width = 12
     /// A busy machine answers late, so that a timer runs out unexpectedly: dialogues that failed among others are retried
