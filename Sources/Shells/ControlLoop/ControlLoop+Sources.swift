@@ -153,16 +153,14 @@ private final class Sleeper {
     nonisolated init() {}
 
     static func sleep(until deadline: Instant, on loop: ControlLoop) async {
-        // A cancelled task that waits in a loop lets others run, and leaves no task behind each time.
-        guard !Task.isCancelled else { return await Task.yield() }
         let sleeper = Sleeper()
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                guard !Task.isCancelled else { return continuation.resume() }
                 sleeper.continuation = continuation
                 sleeper.timer = loop.schedule(at: deadline) { sleeper.finish() }
             }
         } onCancel: {
+            // Also of a task that was cancelled before: if it sleeps in a loop, others have their turn.
             Task { @ControlPlane in sleeper.finish() }
         }
     }
