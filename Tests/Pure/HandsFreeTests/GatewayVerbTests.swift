@@ -3,7 +3,7 @@ import Testing
 
 /// `btcall-lab gateway` against its own machine: the same dialogues, over sockets, in real time.
 /// They take some seconds; to begin and to end, the test waits for a thread of those that compute other tests.
-@Suite(.timeLimit(.minutes(10))) struct GatewayVerbTests {
+@Suite(.timeLimit(.minutes(10))) @ControlPlane struct GatewayVerbTests {
     /// Number of simultaneous dialogues: they mostly wait, but none may wait for another.
     private static let width = 12
     /// A busy machine answers late, so that a timer runs out unexpectedly: dialogues that failed among others are retried
@@ -29,10 +29,9 @@ import Testing
     }
 
     /// On the control loop alone: the pool's threads compute other tests, and each visit to them would wait for their end.
-    @ControlPlane
     private static func play(_ dialogues: [Dialogue]) async -> [(Dialogue, VerbPlayer.Outcome)] {
         let lanes = (0..<width).map { lane in
-            Task { @ControlPlane in
+            Task {
                 var results: [(Dialogue, VerbPlayer.Outcome)] = []
                 for index in stride(from: lane, to: dialogues.count, by: width) {
                     results.append((dialogues[index], await VerbPlayer.play(dialogues[index])))
