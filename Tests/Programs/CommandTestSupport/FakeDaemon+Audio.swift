@@ -29,29 +29,28 @@ extension FakeDaemon {
         for _ in 0..<5 { sendBlock() }
     }
 
-    /// Receives blocks, and sends one for each.
+    /// Receives a block, and sends one. One in a turn of the loop: an application that answers at once must not keep the
+    /// call's events waiting.
     private func exchange() {
         guard let audio else { return }
         var block = [Int16](repeating: 0, count: 960)
-        while true {
-            let bytes = recv(audio.descriptor, &block, 2 * block.count, 0)
-            guard bytes > 0 else { return }
-            heard += block[..<(bytes / 2)]
-            if loopFrames > 0 {
-                // Five blocks at a time: such a call lasts until it is ended.
-                Task { @ControlPlane in
-                    await ControlLoop.shared.sleep(for: .milliseconds(10))
-                    sendBlock()
-                }
-                continue
-            }
-            sendBlock()
-            guard heard.count >= microphone.count, course == .headsetAnswersAndEnds else { continue }
-            course = .rings
+        let bytes = recv(audio.descriptor, &block, 2 * block.count, 0)
+        guard bytes > 0 else { return }
+        heard += block[..<(bytes / 2)]
+        if loopFrames > 0 {
+            // Five blocks at a time: such a call lasts until it is ended.
             Task { @ControlPlane in
-                if await ask(BTCallName.CallProvider.performEnd, [.objectPath(audio.call), "local"]) {
-                    end(audio.call, reason: "local")
-                }
+                await ControlLoop.shared.sleep(for: .milliseconds(10))
+                sendBlock()
+            }
+            return
+        }
+        sendBlock()
+        guard heard.count >= microphone.count, course == .headsetAnswersAndEnds else { return }
+        course = .rings
+        Task { @ControlPlane in
+            if await ask(BTCallName.CallProvider.performEnd, [.objectPath(audio.call), "local"]) {
+                end(audio.call, reason: "local")
             }
         }
     }
