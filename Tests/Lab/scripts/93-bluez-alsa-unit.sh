@@ -1,8 +1,8 @@
 #!/bin/bash
 # lab: limit=300 alone=1 unit=debian12
 # bluez-alsa as hands-free unit, in a guest of its own: paired by btcall, a call taken and one made by it, a tone each way,
-# volumes, hang-up by each side. Debian's build has CVSD only. bluez-alsa makes the connection and carries the sound; calls
-# are its user's, over its AT channel. It sends nothing until a player has its PCM open.
+# volumes, hang-up by each side. Debian 12's build has CVSD only, Debian 13's mSBC, too. bluez-alsa makes the connection and
+# carries the sound; calls are its user's, over its AT channel. It sends nothing until a player has its PCM open.
 . "$LAB/lib.sh"
 . "$LAB/unit.sh"
 
@@ -21,9 +21,15 @@ unit_is_active() { gateway_said "^.CIEV: ?$CALL,1"; }
 unit_is_idle() { gateway_said "^.CIEV: ?$CALL,0"; }
 unit_sets_volume() { unit "busctl --system set-property $pcm Volume q $(($1 << 8))"; }
 unit_volume() { local v; v=$(unit "busctl --system get-property $pcm Volume") && echo $((${v#q } >> 8 & 127)); }
-unit_talks() { unit "listen bluealsa:DEV=\$gateway,PROFILE=sco $1 8000; speak bluealsa:DEV=\$gateway,PROFILE=sco \$SHARE/mic-8000.wav 8000" >/dev/null; }
+unit_talks() { # in the codec's rate: this PCM converts none
+	local pcm="bluealsa:DEV=\$gateway,PROFILE=sco"
+	unit "listen $pcm $1 $rate; speak $pcm \$SHARE/mic-$rate.wav $rate" >/dev/null
+}
 
 unit_boots
+codec=cvsd rate=8000
+unit "bluealsa --help | grep -q 'hfp-.*mSBC'" && codec=msbc rate=16000
+analyse make unit/mic-$rate.wav 20 $rate 0 --tone $UNIT_HZ 0 20 >/dev/null
 unit 'nice -n -10 bluealsa -p hfp-hf >>$SHARE/bluealsa.log 2>&1 &' >/dev/null
 check "bluez-alsa runs" wait_until 10 unit has_name org.bluealsa
 start_unit "Foreign unit"
@@ -38,9 +44,9 @@ check "it leaves the volume to the headset" unit "busctl --system set-property $
 CALL=$(unit 'grep -m 1 "^.CIND:" $SHARE/at.log' | grep -o '("[a-z]*"' | grep -n '"call"' | cut -d: -f1)
 note "its indicator of calls is number $CALL"
 
-takes_a_call cvsd
+takes_a_call $codec
 mark_at
-makes_a_call cvsd
+makes_a_call $codec
 
 end_unit
 finish
