@@ -50,7 +50,10 @@ static snd_pcm_t *open_pcm(const char *device, snd_pcm_stream_t stream, unsigned
 	snd_pcm_t *pcm;
 	snd_pcm_hw_params_t *hw;
 	snd_pcm_uframes_t period = rate / 100, buffer = rate / 1000 * buffer_ms;
-	check(device, snd_pcm_open(&pcm, device, stream, 0));
+	int result;
+	/* bluez-alsa with mSBC has no rate before the two sides have chosen a codec. */
+	while ((result = snd_pcm_open(&pcm, device, stream, 0)) == -EAGAIN && !stop) usleep(20000);
+	check(device, result);
 	opened = pcm;
 	snd_pcm_hw_params_alloca(&hw);
 	check("any", snd_pcm_hw_params_any(pcm, hw));
