@@ -6,8 +6,8 @@
 . "$LAB/lib.sh"
 . "$LAB/unit.sh"
 
-# Its name of the PCM that has the speaker's volume.
-pcm='org.bluealsa $(busctl --system --list tree org.bluealsa | grep -m 1 hfphf/sink) org.bluealsa.PCM1'
+# The PCM that has the speaker's volume.
+pcm='org.bluealsa $(busctl --system --list tree org.bluealsa | grep -m 1 hfphf/$speaker) org.bluealsa.PCM1'
 at() { unit "echo '$1' > /run/lab/at"; }
 gateway_said() { unit "grep -qE '$1' \$SHARE/at.log"; }                         # PATTERN: since the mark
 mark_at() { unit ': > $SHARE/at.log'; }
@@ -29,6 +29,8 @@ unit_talks() { # in the codec's rate: this PCM converts none
 unit_boots
 codec=cvsd rate=8000
 unit "bluealsa --help | grep -q 'hfp-.*mSBC'" && codec=msbc rate=16000
+# 4.0 has the speaker's volume at the microphone's PCM.
+unit 'speaker=source; [[ $(bluealsa --version) != v4.0* ]] || speaker=sink' >/dev/null
 analyse make unit/mic-$rate.wav 20 $rate 0 --tone $UNIT_HZ 0 20 >/dev/null
 unit 'nice -n -10 bluealsa -p hfp-hf >>$SHARE/bluealsa.log 2>&1 &' >/dev/null
 check "bluez-alsa runs" wait_until 10 unit has_name org.bluealsa
