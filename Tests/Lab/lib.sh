@@ -77,12 +77,13 @@ lab_time() { hs lab time; }
 # SECONDS of a wait suffice on the machine of README, Measured; slower machines wait $LAB_PATIENCE times as long, and stalled
 # time of the lab does not count. The allowed duration is checked by at_most, with a measured time.
 stood_still() { still=; read -r still < /run/lab/stalled; still=$((10#${still:-0})); } 2>/dev/null  # $still: milliseconds since the boot
+# COMMAND sees these locals: none has a name that a script would use.
 wait_until() { # SECONDS COMMAND...                      no program is started for it
-	local end=$((${EPOCHREALTIME/./} + $1 * patience * 10000)) still before; shift
-	stood_still; before=$still
+	local _end=$((${EPOCHREALTIME/./} + $1 * patience * 10000)) still _still; shift
+	stood_still; _still=$still
 	until "$@" >/dev/null 2>&1; do
 		stood_still
-		[ "${EPOCHREALTIME/./}" -lt $((end + 1000 * (still - before))) ] || return 1
+		[ "${EPOCHREALTIME/./}" -lt $((_end + 1000 * (still - _still))) ] || return 1
 		sleep 0.1
 	done
 }
