@@ -80,6 +80,12 @@ class Takes(unittest.TestCase):
             with open(path[:-4] + ".times") as times:
                 self.assertEqual(len(times.read().splitlines()), take.packets + 2)
 
+    def test_silence_of_a_codec_within_a_tone_does_not_change_its_frequency(self):
+        time = np.arange(4 * 48000) / 48000
+        pcm = np.round(16000 * np.sin(2 * np.pi * 1000 * time))
+        pcm[:2000] = np.resize([3, -2, 1, -4, 5, -1, -3, 2], 2000)
+        self.assertAlmostEqual(voice.analyse(pcm.astype("<i2").tobytes(), 48000, 1000)["hz"], 1000, delta=0.2)
+
     def test_what_was_never_heard_cannot_be_written(self):
         with self.assertRaises(RuntimeError):
             music.Take(0, "").write("/nowhere/music.wav")
