@@ -65,7 +65,7 @@ done
 # A stalled machine causes an underrun, which restarts it.
 at_most "restart: restarts of the loudspeaker" "$([ "$(started p)" = "$playing" ]; echo $?)" 0
 at_most "restart: losses" "$(own_losses)" 0
-note "statistics: $(statistics | jq -c '[.data.terminals.data[] | map_values(.data)]')"
+note "statistics: $(statistics | jq -c '[.data.terminals.data[], .data.calls.data[] | map_values(.data)]')"
 end_call 1
 check "the microphone is closed after the call" wait_until 2 is_closed c
 check "the privacy output is off after the call" wait_until 2 line_is 0

@@ -47,7 +47,8 @@ judge() { # NAME SAID: the series of presses
 	at_most "$1: most of a word's start that was lost (ms)" "$(jq .lost_ms_most <<<"$result")" 20
 	at_most "$1: from the press to the far end's first sample, beyond the way itself (ms)" "$(jq .beyond_ms_most <<<"$result")" "${3:-40}"
 	at_most "$1: most that is missing within a word (ms)" "$(jq .holes_ms_most <<<"$result")" 20
-	at_most "$1: most that was heard after the release (ms)" "$(jq .tail_ms_most <<<"$result")" $((TAIL + 30))
+	# A release may be as late as a press.
+	at_most "$1: most that was heard after the release (ms)" "$(jq .tail_ms_most <<<"$result")" $((TAIL + 40))
 	is "$1: sounds that nobody pressed for" "$(jq -c .unasked <<<"$result")" "[]"
 	is "$1: what the far end heard of the earpiece's microphone (s)" "$(analyse decode --code 1 "$1-heard.wav" | jq '.files[0].heard_s')" 0
 }
