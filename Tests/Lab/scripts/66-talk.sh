@@ -84,6 +84,7 @@ for each in "at h1 at" "serial b1" "le b2"; do
 	read -r name device key <<<"$each"
 	begin_call $name bluetooth:$H1
 	hs h1 sco-reset
+	sleep 1                                             # the first word was said after the recording of the microphone begins
 	check "$name: $PRESSES presses" hs $device talk $key series $PRESSES $HELD $PAUSE $name.presses
 	check "$name: nobody talks at the end" wait_until 2 talk_is listening
 	hs h1 mic-wav $name-mic.wav >/dev/null
