@@ -3,7 +3,7 @@
 # which say how their stack does it, with functions that fail if it cannot:
 #   unit_rings NUMBER, unit_answers, unit_hangs_up, unit_dials NUMBER, unit_is_active, unit_is_idle
 #   unit_sets_volume 0…15, unit_volume: prints it; without one of them its stack cannot do that
-#   unit_talks NAME: before the link opens, begins to record what the unit hears, as NAME, and to say unit/mic-8000.wav
+#   unit_talks NAME: before the link opens, begins to record what the unit hears, as NAME, and to say unit/mic-RATE.wav
 UNIT=00:1B:DC:07:00:02
 HEADSET=/org/btcall/headsets/${UNIT//:/_}
 FAR_HZ=1000 UNIT_HZ=1300                                # the tone of the far end, and of the unit's microphone
@@ -19,10 +19,10 @@ unit_boots() {
 	unit true || fail "the unit boots"
 	note "the unit answers $(since "$start") after the script began"
 }
-start_unit() { # NAME: the unit can be paired with, and btcalld runs
+start_unit() { # NAME RATE: unit/mic-RATE.wav is made, the unit can be paired with, and btcalld runs
 	# Its packets come as its own programs get the processor: how soon a dead headset is noticed is no matter here.
 	lab_config | sed 's/^silentLimitMilliseconds.*/silentLimitMilliseconds = 2000/' > "$SHARE/unit.conf"
-	analyse make unit/mic-8000.wav 20 8000 0 --tone $UNIT_HZ 0 20 >/dev/null
+	analyse make unit/mic-$2.wav 20 $2 0 --tone $UNIT_HZ 0 20 >/dev/null
 	check "the unit can be paired with" unit "be_pairable '$1'"
 	start_btcalld "$SHARE/unit.conf" || fail "btcalld starts"
 	check "preferred device is set" btcall prefer bluetooth

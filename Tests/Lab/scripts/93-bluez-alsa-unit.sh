@@ -31,10 +31,9 @@ codec=cvsd rate=8000
 unit "bluealsa --help | grep -q 'hfp-.*mSBC'" && codec=msbc rate=16000
 # 4.0 has the speaker's volume at the microphone's PCM.
 unit 'speaker=source; [[ $(bluealsa --version) != v4.0* ]] || speaker=sink' >/dev/null
-analyse make unit/mic-$rate.wav 20 $rate 0 --tone $UNIT_HZ 0 20 >/dev/null
 unit 'nice -n -10 bluealsa -p hfp-hf >>$SHARE/bluealsa.log 2>&1 &' >/dev/null
 check "bluez-alsa runs" wait_until 10 unit has_name org.bluealsa
-start_unit "Foreign unit"
+start_unit "Foreign unit" $rate
 pair_unit
 unit 'python3 $LAB/guest/bluealsa-at.py $gateway /run/lab/at >>$SHARE/at.log 2>&1 &' >/dev/null
 check "its AT channel is open" wait_until 10 gateway_said '^open'
