@@ -8,6 +8,8 @@
 
 PRESSES=${LAB_PRESSES:-50} HELD=0.5 PAUSE=0.6
 TAIL=200                                                # ms: tailMilliseconds
+LATE=30                                                 # ms beyond it; an emulated arm64 guest hands an event over in up to 8 ms
+[ "$(uname -m)" != aarch64 ] || LATE=40
 B1=00:1B:DC:08:00:21 B2=00:1B:DC:08:00:22
 
 talk_config() { # LINES of [talk]
@@ -47,8 +49,7 @@ judge() { # NAME SAID: the series of presses
 	at_most "$1: most of a word's start that was lost (ms)" "$(jq .lost_ms_most <<<"$result")" 20
 	at_most "$1: from the press to the far end's first sample, beyond the way itself (ms)" "$(jq .beyond_ms_most <<<"$result")" "${3:-40}"
 	at_most "$1: most that is missing within a word (ms)" "$(jq .holes_ms_most <<<"$result")" 20
-	# A release may be as late as a press.
-	at_most "$1: most that was heard after the release (ms)" "$(jq .tail_ms_most <<<"$result")" $((TAIL + 40))
+	at_most "$1: most that was heard after the release (ms)" "$(jq .tail_ms_most <<<"$result")" $((TAIL + LATE))
 	is "$1: sounds that nobody pressed for" "$(jq -c .unasked <<<"$result")" "[]"
 	is "$1: what the far end heard of the earpiece's microphone (s)" "$(analyse decode --code 1 "$1-heard.wav" | jq '.files[0].heard_s')" 0
 }
