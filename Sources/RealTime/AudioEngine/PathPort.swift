@@ -218,13 +218,18 @@ struct PathPort: ~Copyable {
 
     /// Whether the timer has to make a tick now: there is no capture, or it has been silent for `fallbackAfter`.
     @_noLocks
+    func isTimerDue(now: Int64, _ fallbackAfter: Int64) -> Bool {
+        isFallback ? now >= nextTimer : isUnclocked || now &- lastCapture >= fallbackAfter
+    }
+
+    /// The same, and if so counts that tick as made.
+    @_noLocks
     mutating func timerFired(now: Int64, _ fallbackAfter: Int64) -> Bool {
+        if !isTimerDue(now: now, fallbackAfter) { return false }
         if !isFallback {
-            if now &- lastCapture < fallbackAfter && !isUnclocked { return false }
             isFallback = true
             nextTimer = now
         }
-        if now < nextTimer { return false }
         nextTimer = nextTimer &+ RealtimeThread.tickNanoseconds
         if nextTimer &+ 50_000_000 < now { nextTimer = now &+ RealtimeThread.tickNanoseconds }
         if let capture, !isJoining && debtFrames < playbackRate { debtFrames += capture.pointee.rate / 100 }

@@ -191,7 +191,9 @@ extension RealtimeThread {
     @_noLocks
     private mutating func servicePathTimer(_ terminal: TerminalPointer, _ path: PathPointer) {
         var left = 8
-        while left > 0 && same(terminal, master) && path.pointee.timerFired(now: now, fallbackAfter) {
+        while left > 0 && same(terminal, master) && path.pointee.isTimerDue(now: now, fallbackAfter) {
+            if mustWaitForProviders(terminal) { return }
+            _ = path.pointee.timerFired(now: now, fallbackAfter)
             left -= 1
             if path.pointee.isUnclocked { path.pointee.readUnclocked() }
             tick()

@@ -1,3 +1,4 @@
+import CALSA
 import Testing
 
 @testable import AudioEngine
@@ -132,6 +133,22 @@ struct CallQueueTests {
         #expect(bench.call.blocksMissing == 0 && bench.call.blocksDropped == 0)
         let numbers = Self.numbers(bench)
         #expect(numbers.count > 250 && zip(numbers, numbers.dropFirst()).allSatisfy { $1 == $0 + 1 })
+    }
+
+    @Test(arguments: [22, 35])
+    func `a thread that wakes late loses no block on a card whose ticks the timer makes`(late: Int) throws {
+        let card = try SimulatedCard(SND_PCM_STREAM_PLAYBACK, rate: 16_000)
+        let bench = QueueBench(queue: nil, card: card, delay: { _ in 1 }, level: Self.stairs(quiet: [0..<150]))
+        bench.connectHeadset()
+        bench.run(milliseconds: 100)
+        bench.startCall()
+        bench.run(milliseconds: 3_000)
+        for _ in 0..<3 {
+            #expect(bench.call.queueBlocks == 1)
+            bench.oversleep(milliseconds: late)
+            bench.run(milliseconds: 500)
+        }
+        #expect(bench.call.blocksMissing == 0 && bench.call.blocksDropped == 0 && card.xruns == 0)
     }
 
     @Test func `a link whose packets are as long as two blocks needs a queue of two, at any time`() {

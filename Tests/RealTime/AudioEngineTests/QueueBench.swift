@@ -6,8 +6,9 @@ import Testing
 
 @testable import AudioEngine
 
-/// The thread's own code with a headset's link and an application that answers late, in simulated time, a millisecond or less
-/// at a time. The link and the call have one rate, which the bus takes 50 ms after both have come.
+/// The thread's own code with a headset's link, or a sound card without a microphone, and an application that answers late, in
+/// simulated time, a millisecond or less at a time. The link and the call have one rate, which the bus takes 50 ms after both
+/// have come.
 final class QueueBench {
     private static let millisecond: Int64 = 1_000_000
     private let packetNanoseconds: Int64
@@ -22,6 +23,8 @@ final class QueueBench {
     private let thread: UnstartedThread
     private let terminal: TerminalPointer
     private let headset: Int32
+    private let card: SimulatedCard?
+    private let cardPath: PathBench?
     private let port: CallPointer
     private let application: Int32
     /// A second application, which has one answer only.
@@ -49,9 +52,10 @@ final class QueueBench {
     /// - Parameters:
     ///   - queue: blocks; nil adapts.
     ///   - packetMilliseconds: a multiple of a quarter.
+    ///   - card: plays at `rate`, in place of the headset.
     init(
-        queue: Int?, packetMilliseconds: Double = 10, rate: Int = 16_000, delay: @escaping (Int) -> Int,
-        level: @escaping (Int) -> Int16
+        queue: Int?, packetMilliseconds: Double = 10, rate: Int = 16_000, card: SimulatedCard? = nil,
+        delay: @escaping (Int) -> Int, level: @escaping (Int) -> Int16
     ) {
         let period = Int64(packetMilliseconds * 1e6)
         packetNanoseconds = period
@@ -62,20 +66,30 @@ final class QueueBench {
         var configuration = AudioEngineConfiguration()
         configuration.setCallQueue(queue)
         thread = UnstartedThread(configuration, now: time)
-        let link = packetSocketPair()
-        headset = link.theirs
-        let linkPort = LinkPointer.allocate(capacity: 1)
-        linkPort.initialize(
-            to: LinkPort(
-                descriptor: link.ours, codec: .pcm(rate: rate),
-                packetBytesHint: 2 * rate * Int(period) / 1_000_000_000, bus: configuration.bus,
-                fallbackAfter: 50 * Self.millisecond, now: time))
+        self.card = card
+        card?.now = time
+        cardPath = card.map { PathBench(playback: $0, bus: configuration.bus) }
+        let device: Terminal.Device
+        if let cardPath {
+            headset = -1
+            device = .path(cardPath.path)
+        } else {
+            let link = packetSocketPair()
+            headset = link.theirs
+            let linkPort = LinkPointer.allocate(capacity: 1)
+            linkPort.initialize(
+                to: LinkPort(
+                    descriptor: link.ours, codec: .pcm(rate: rate),
+                    packetBytesHint: 2 * rate * Int(period) / 1_000_000_000, bus: configuration.bus,
+                    fallbackAfter: 50 * Self.millisecond, now: time))
+            device = .link(linkPort)
+        }
         let terminalCounters = UnsafeMutablePointer<TerminalCounters>.allocate(capacity: 1)
         terminalCounters.initialize(to: TerminalCounters())
         terminal = .allocate(capacity: 1)
         terminal.initialize(
             to: Terminal(
-                id: 1, .link(linkPort), captureRate: rate, playbackRate: rate, bus: configuration.bus, speakerGain: 1,
+                id: 1, device, captureRate: rate, playbackRate: rate, bus: configuration.bus, speakerGain: 1,
                 microphoneGain: 1, counters: terminalCounters))
         (port, application) = Self.makeCall(7, rate: rate, bus: configuration.bus)
         (silentPort, silentApplication) = Self.makeCall(8, rate: rate, bus: configuration.bus)
@@ -129,8 +143,9 @@ final class QueueBench {
         _ = Foundation.send(silentApplication, block, 2 * block.count, Int32(MSG_NOSIGNAL))
     }
 
+    /// The headset, or the card.
     func connectHeadset() {
-        hasHeadset = true
+        hasHeadset = card == nil
         send(.addTerminal(terminal))
         send(.route(1))
     }
@@ -156,9 +171,19 @@ final class QueueBench {
         return condition()
     }
 
+    /// The thread does not run for this time; the application does.
+    func oversleep(milliseconds: Int) {
+        for _ in 0..<(Int64(milliseconds) * Self.millisecond / stepNanoseconds) {
+            time += stepNanoseconds
+            answer()
+            receiveBlocks()
+        }
+    }
+
     private func step() {
         time += stepNanoseconds
         thread.state.pointee.now = time
+        card?.now = time
         answer()
         if hasHeadset && time % packetNanoseconds == 0 { sendPackets() }
         thread.state.pointee.serviceCalls()
