@@ -1,5 +1,6 @@
 import BTCallTrials
 import Glibc
+import TestSupport
 import Testing
 
 @testable import AudioDSP
@@ -10,19 +11,6 @@ import Testing
 
     private static func speech(_ rate: Int) -> [Int16] {
         Speech.samples(Speech.heldOut, rate: rate, seconds: 5, seed: 77)
-    }
-
-    /// Frames by which `output` is later than `input`, where both are most alike.
-    private static func delay(of output: [Int16], after input: [Int16], atMost most: Int) -> Int {
-        let from = input.count / 5
-        let to = input.count - most
-        var best = (likeness: 0.0, delay: -1)
-        for delay in 0..<most {
-            var product = 0.0
-            for index in from..<to { product += Double(input[index]) * Double(output[index + delay]) }
-            if product > best.likeness { best = (product, delay) }
-        }
-        return best.delay
     }
 
     @Test(arguments: kinds, [8_000, 16_000])
@@ -37,7 +25,9 @@ import Testing
                 guard let base = output.baseAddress else { return }
                 for block in 0..<input.count / far.count { processor.process(base + block * far.count, far: far) }
             }
-            let measured = Self.delay(of: output, after: input, atMost: rate * 30 / 1000)
+            let most = rate * 30 / 1000
+            let measured = delay(
+                of: output, after: input, in: input.count / 5..<input.count - most, among: 0..<most)
             // A noise suppressor's gains change from window to window, which moves the likeness by a fraction of a frame.
             #expect(abs(measured - processor.delayFrames) <= 1, "\(stage)")
         }
