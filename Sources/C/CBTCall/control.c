@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
 
 int btcall_epoll_wait(int epoll, struct epoll_event *events, int capacity, int64_t timeout)
 {
@@ -88,6 +89,9 @@ static void block_signals(sigset_t *previous)
 
 int btcall_start_thread(size_t stack, void (*body)(void *), void *context)
 {
+    long least = sysconf(_SC_THREAD_STACK_MIN);
+    if (least > 0 && stack < (size_t)least)
+        stack = (size_t)least;
     pthread_attr_t attributes;
     int code = pthread_attr_init(&attributes);
     if (code != 0)

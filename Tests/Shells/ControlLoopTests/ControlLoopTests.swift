@@ -39,6 +39,18 @@ struct ControlLoopTests {
         }
     }
 
+    // MARK: Threads
+
+    @Test nonisolated func `a thread with a stack below the machine's least gets the least`() {
+        let started = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+        defer { started.deallocate() }
+        #expect(sem_init(started, 0, 0) == 0)
+        let code = btcall_start_thread(
+            1, { context in if let context { sem_post(context.assumingMemoryBound(to: sem_t.self)) } }, started)
+        #expect(code == 0)
+        if code == 0 { sem_wait(started) }
+    }
+
     // MARK: Timers
 
     @Test func `a timer fires, and not before its deadline`() async {
