@@ -31,11 +31,11 @@ private final class Application: Sendable {
             isStream: isStream)
     }
 
-    /// Writes a source's audio for this long, in blocks of 10 ms; blocks while there is no room.
-    func say(milliseconds: Int, _ source: (Int) -> Int16) {
+    /// A source's audio for this long, in blocks of 10 ms, or of a stream in parts of any size. Made before the first write,
+    /// which may take seconds on an emulated processor: late audio is silence.
+    func words(milliseconds: Int, _ source: (Int) -> Int16) -> [[UInt8]] {
         let frames = rate / 100
         var bytes: [UInt8] = []
-        // Generated before the first write: late audio is silence.
         var blocks: [[UInt8]] = []
         for block in 0..<milliseconds / 10 {
             for frame in 0..<frames {
@@ -52,13 +52,20 @@ private final class Application: Sendable {
             blocks.append(bytes)
             bytes = []
         }
-        for block in blocks { write(block) }
         // A stream may be cut anywhere.
         while !bytes.isEmpty {
-            write(Array(bytes.prefix(1_001)))
+            blocks.append(Array(bytes.prefix(1_001)))
             bytes.removeFirst(min(1_001, bytes.count))
         }
+        return blocks
     }
+
+    /// Writes them; waits while there is no room.
+    func say(_ words: [[UInt8]]) {
+        for block in words { write(block) }
+    }
+
+    func say(milliseconds: Int, _ source: (Int) -> Int16) { say(words(milliseconds: milliseconds, source)) }
 
     func write(_ bytes: [UInt8]) {
         var rest = bytes[...]
@@ -168,8 +175,10 @@ extension RealtimeTests {
             let bench = try InjectionBench(microphone: tone(500, rate: 16_000))
             let first = try Application(bench.bench.engine, id: 1)
             let second = try Application(bench.bench.engine, id: 2, rate: 48_000)
-            first.say(milliseconds: 600, tone(1_000, rate: 16_000))
-            second.say(milliseconds: 600, tone(2_000, rate: 48_000))
+            let words = first.words(milliseconds: 600, tone(1_000, rate: 16_000))
+            let more = second.words(milliseconds: 600, tone(2_000, rate: 48_000))
+            first.say(words)
+            second.say(more)
             let heard = bench.hear(blocks: 40).suffix(3_200)
             for hertz in [500.0, 1_000, 2_000] {
                 #expect(toneShare(heard, hertz: hertz, rate: 16_000) > 0.25, "\(hertz)")
@@ -180,8 +189,8 @@ extension RealtimeTests {
         @Test func `S1.15 With the microphone muted applications' audio is still heard`() throws {
             let bench = try InjectionBench(microphone: tone(500, rate: 16_000))
             let application = try Application(bench.bench.engine)
-            let source = tone(1_000, rate: 16_000)
-            _ = startThread { [application] in application.say(milliseconds: 3_000, source) }
+            let words = application.words(milliseconds: 3_000, tone(1_000, rate: 16_000))
+            _ = startThread { [application] in application.say(words) }
             _ = bench.hear(blocks: 30)
             bench.bench.engine.setMuting(.microphone)
             let muted = bench.hear(blocks: 50).dropFirst(160 * 8)
@@ -206,8 +215,8 @@ extension RealtimeTests {
         @Test func `S1.24 A volume of 0 is digital zero, 1 is unity, and more is louder, for both`() throws {
             let bench = try InjectionBench(microphone: tone(500, rate: 16_000))
             let application = try Application(bench.bench.engine)
-            let source = tone(1_000, rate: 16_000)
-            _ = startThread { [application] in application.say(milliseconds: 6_000, source) }
+            let words = application.words(milliseconds: 6_000, tone(1_000, rate: 16_000))
+            _ = startThread { [application] in application.say(words) }
             _ = bench.hear(blocks: 20)
             func level(_ samples: ArraySlice<Int16>, _ hertz: Double) -> Double {
                 let energy = samples.reduce(0.0) { $0 + Double($1) * Double($1) } / Double(samples.count)
